@@ -1,0 +1,1 @@
+"""Nodes as Spark tasks, the coordinator, deploy, recover."""

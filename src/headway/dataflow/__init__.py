@@ -1,0 +1,1 @@
+"""The dataflow graph: relations, expressions, types, stages."""

@@ -1,0 +1,72 @@
+"""Expressions over the columns of one batch: immutable, typed, comparable and hashable.
+
+1. `Column` is a position in the input batch, never a name: names may repeat in Spark.
+2. `Call.function` is the simple name of Catalyst's expression class ("Add", "CaseWhen"), so one word serves the
+   frontend's registry, both kernel tiers and error messages.
+3. What is not a column of rows (a format's pattern, a rounding scale, ANSI or not) is an option, a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import types as T
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Base of expressions; `type` is the Spark type of the result."""
+
+    type: T.DataType
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Expr):
+    """The input column at `index`."""
+
+    index: int
+
+    def __str__(self) -> str:
+        return f"#{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expr):
+    """A constant: bool, int, float, Decimal, str, bytes or None; timestamps are microseconds, dates days (ints)."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A function of Spark's applied to expressions."""
+
+    function: str
+    args: tuple[Expr, ...]
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+    def option(self, name: str) -> Any:
+        return dict(self.options)[name]
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.args))})"
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """`expr` and everything below it, parents first."""
+    yield expr
+    for child in expr.children:
+        yield from walk(child)

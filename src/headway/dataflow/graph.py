@@ -1,0 +1,144 @@
+"""The logical dataflow of a query: a DAG of relations, immutable, equal when they compute the same thing.
+
+1. A relation knows its inputs and its schema; batches of it are Arrow record batches of `arrow_schema(schema)`.
+2. Equality is structural, so equal sub-plans are one node and are computed once.
+3. Streams only: a static table is a value inside `StaticJoin`, already computed by Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from headway.dataflow.expr import Column, Expr
+from headway.dataflow.types import Schema
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Base of relations."""
+
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Source(Relation):
+    """A stream's beginning. `options` as the user gave them, keys in lower case, sorted.
+
+    `payload` is the connector's own (for a Python data source, its pickled class), and is part of equality.
+    """
+
+    format: str
+    options: tuple[tuple[str, str], ...]
+    payload: bytes = b""
+
+    def option(self, name: str, default: str | None = None) -> str | None:
+        return dict(self.options).get(name.lower(), default)
+
+
+@dataclass(frozen=True)
+class Unary(Relation):
+    input: Relation
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Filter(Unary):
+    """Rows for which `condition` is true (not false, not null)."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class Project(Unary):
+    """One output column per expression."""
+
+    exprs: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Expand(Unary):
+    """Every input row once per projection, the projections' rows interleaved or not: order is not promised."""
+
+    projections: tuple[tuple[Expr, ...], ...]
+
+
+@dataclass(frozen=True)
+class Watermark(Unary):
+    """`column` is event time; rows may come up to `delay_us` behind the highest seen. Schema marks it event_time."""
+
+    column: int
+    delay_us: int
+
+
+@dataclass(frozen=True)
+class StaticTable:
+    """A table that Spark computed when the query started. Equal when the plan that made it is."""
+
+    fingerprint: str
+    table: pa.Table = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class StaticJoin(Unary):
+    """Equi-join of the stream with a static table, stream columns first whatever side the user wrote.
+
+    `how` is "inner" or "left" (every stream row at least once). Null keys match nothing, unless `null_safe`.
+    `condition` is over stream columns then table columns, and decides what matches (for "left": before null-filling).
+    """
+
+    table: StaticTable
+    stream_keys: tuple[Expr, ...]
+    table_keys: tuple[Expr, ...]
+    how: str
+    condition: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Union(Relation):
+    """All rows of all branches; branches have the schema's types."""
+
+    branches: tuple[Relation, ...]
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.branches
+
+
+@dataclass(frozen=True)
+class AggCall:
+    """An aggregate function over expressions of the input: count, sum, avg, min, max, approx_count_distinct.
+
+    `count` with no argument counts rows; with arguments, rows in which none of them is null. Rows for which `filter`
+    is not true do not count. `type` is the result's Spark type. `options` is the function's own (HLL's precision).
+    """
+
+    function: str
+    args: tuple[Expr, ...]
+    type: T.DataType
+    filter: Expr | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Aggregate(Unary):
+    """Rows grouped by `keys`; one row per group: the keys, then the result of each of `aggs`, as in `schema`.
+
+    `event_key` is the position in `keys` of the event-time key (a window struct or a timestamp), None if none: a
+    group ends when the watermark has reached its window's end (for a plain timestamp key, the timestamp itself).
+    No keys: one group, and it exists even without rows, as in Spark.
+    """
+
+    keys: tuple[Column, ...]
+    aggs: tuple[AggCall, ...]
+    event_key: int | None = None

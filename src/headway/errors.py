@@ -1,0 +1,25 @@
+"""The errors a user can meet; each names the thing that is wrong and the way out."""
+
+
+class HeadwayError(Exception):
+    """Base of every error that Headway raises on purpose."""
+
+
+class UnsupportedPlan(HeadwayError):
+    """A plan node, expression or type that Headway does not run natively.
+
+    `what` is the name Spark gives it; `why` says what is missing. The fallback warning and `explain` show both.
+    """
+
+    def __init__(self, what: str, why: str = "it has no native implementation yet") -> None:
+        super().__init__(f"{what}: {why}")
+        self.what = what
+        self.why = why
+
+
+class InvalidOption(HeadwayError):
+    """An option, format or setting that is unknown or has a bad value; known when `start()` is called."""
+
+
+class StreamingQueryFailed(HeadwayError):
+    """A query that ran and failed; carries the traceback of the user's own code where there is one."""

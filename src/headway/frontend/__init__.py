@@ -1,0 +1,1 @@
+"""Catalyst plan to dataflow."""

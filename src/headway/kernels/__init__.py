@@ -1,0 +1,1 @@
+"""A stage's computation over columns, interpreted and compiled."""

@@ -1,0 +1,123 @@
+"""What a stage's computation looks like to a node, whichever tier computes it.
+
+1. A kernel belongs to one operator and is called by one thread. It knows no time, no socket, no checkpoint.
+2. A kernel that has state gives all of it as one Arrow table and takes it back, in any tier and any number of pieces:
+   that is how checkpoints, changing over from interpreted to compiled, and moving a key bucket all work.
+3. Partial aggregates: the columns of the keys, then the state columns of every aggregate, as `partial_schema` says.
+   Rows of one group may come many times; merging them in any order gives the same answer.
+4. Times are microseconds since the epoch (int), as in Spark's timestamps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from headway.dataflow.graph import AggCall, Aggregate, Relation
+from headway.dataflow.types import arrow_type
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The stateless steps of a stage, first to last, and the partial aggregation that may end it.
+
+    `steps` are relations of the kinds Filter, Project, Expand, Watermark and StaticJoin, each the input of the next;
+    `input` is the relation whose batches come in. At most one of the steps is a Watermark.
+    """
+
+    input: Relation
+    steps: tuple[Relation, ...]
+    aggregate: Aggregate | None = None
+
+
+class ChainKernel(Protocol):
+    """Computes a chain, batch by batch."""
+
+    def process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
+        """Take one batch; give the rows that come out (None if the chain ends in an aggregation, or if none do), and
+        the highest event time seen at the Watermark step (None if there is no such step or only nulls)."""
+
+    def flush(self, watermark: int | None) -> pa.RecordBatch | None:
+        """Partial aggregates: remove and give the groups that `watermark` ends, all groups if it is None."""
+
+    def snapshot(self) -> pa.Table | None:
+        """The partial groups held now, as by flush(None), but they stay. None: the kernel is stateless."""
+
+    def restore(self, state: pa.Table) -> None:
+        """Take the groups of a snapshot in addition to those held."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups are held."""
+
+
+class MergeKernel(Protocol):
+    """The second step of an aggregation: merges partials, gives results. Rows out have the Aggregate's schema."""
+
+    def merge(self, partials: pa.RecordBatch, watermark: int | None) -> int:
+        """Take partials; those of groups that `watermark` ended already are late and dropped. How many were."""
+
+    def emit(self, mode: str, watermark: int | None) -> pa.RecordBatch | None:
+        """The results due now, None if there are none.
+
+        append: groups that `watermark` ends, and they are forgotten.
+        update: groups changed since the last call; then groups that it ends are forgotten.
+        complete: all groups, if any changed since the last call.
+        """
+
+    def snapshot(self) -> pa.Table:
+        """All groups as partials, with a last column `changed` (bool): not yet emitted by update or complete."""
+
+    def restore(self, state: pa.Table) -> None: ...
+
+    @property
+    def groups(self) -> int: ...
+
+
+def state_types(agg: AggCall) -> tuple[pa.DataType, ...]:
+    """The state columns of one aggregate, the same in both tiers.
+
+    count: int64, never null. sum: int64, float64 or decimal128(38, scale), null while no value came. avg: the sum
+    (float64, or decimal128(38, scale) of a decimal argument; null while none) and an int64 count. min, max: the value,
+    null while none. approx_count_distinct: binary, the HyperLogLog++ registers, a byte each, null while none.
+    """
+    if agg.function == "count":
+        return (pa.int64(),)
+    if agg.function in ("min", "max"):
+        return (arrow_type(agg.args[0].type),)
+    if agg.function == "approx_count_distinct":
+        return (pa.binary(),)
+    total = _sum_type(agg.args[0].type)
+    if agg.function == "sum":
+        return (total,)
+    if agg.function == "avg":
+        return (total if pa.types.is_decimal(total) else pa.float64(), pa.int64())
+    raise NotImplementedError(agg.function)
+
+
+def _sum_type(argument: T.DataType) -> pa.DataType:
+    if isinstance(argument, T.DecimalType):
+        return pa.decimal128(38, argument.scale)
+    return pa.float64() if isinstance(argument, T.FloatType | T.DoubleType) else pa.int64()
+
+
+def partial_schema(aggregate: Aggregate) -> pa.Schema:
+    """The columns of partials: key fields k0, k1, … then state fields a0_0, a1_0, a1_1, …"""
+    keys = [pa.field(f"k{i}", arrow_type(key.type)) for i, key in enumerate(aggregate.keys)]
+    states = [
+        pa.field(f"a{i}_{j}", column)
+        for i, agg in enumerate(aggregate.aggs)
+        for j, column in enumerate(state_types(agg))
+    ]
+    return pa.schema(keys + states)
+
+
+def buckets(partials: pa.RecordBatch, keys: Sequence[int], count: int) -> pa.Array:
+    """The key bucket of every row (int32 in 0..count-1): the same on every machine, in every run, for equal keys."""
+    from headway.kernels.hashing import bucket_ids
+
+    return bucket_ids([partials.column(i) for i in keys], count)

@@ -1,0 +1,1 @@
+"""One process: operators, inboxes, the worker loop, exchange, checkpoints."""

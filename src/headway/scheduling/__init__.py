@@ -1,0 +1,1 @@
+"""Which operator runs next. Pure: no clock, no socket, no thread."""
