@@ -1,0 +1,1 @@
+"""Lowering of expressions, a file per family; importing this package registers them all."""

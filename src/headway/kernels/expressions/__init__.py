@@ -1,0 +1,1 @@
+"""Interpreted expressions, a file per family; importing this package registers them all."""
