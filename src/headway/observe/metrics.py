@@ -1,0 +1,166 @@
+"""What a node counts about a query, and how the counts of nodes add up.
+
+1. A node has one `QueryMetrics` per query; it fills it and, once per report, takes it and starts a new one: counts
+   and histograms are of the interval, gauges (backlog, state, watermark, positions) are of its end.
+2. `merge` adds another node's metrics of the same interval, or the same node's of the next one: counts add up;
+   gauges add up across nodes, so merge over time with `follow`.
+3. Nothing here reads a clock or locks: the worker loop calls it with the times it knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headway.observe.histogram import LatencyHistogram
+
+
+@dataclass
+class SourceMetrics:
+    """One source of the query. `start`, `end`, `latest` are positions by partition, as the connector gives them."""
+
+    description: str
+    rows: int = 0
+    backlog: int = 0
+    start: dict[str, Any] = field(default_factory=dict)
+    end: dict[str, Any] = field(default_factory=dict)
+    latest: dict[str, Any] = field(default_factory=dict)
+
+    def merge(self, other: SourceMetrics) -> None:
+        self.rows += other.rows
+        self.backlog += other.backlog
+        self.start = other.start | self.start
+        self.end = self.end | other.end
+        self.latest = self.latest | other.latest
+
+
+@dataclass
+class StateMetrics:
+    """One stateful operator. `rows` and `bytes` are held now; the others happened in the interval."""
+
+    operator: str
+    rows: int = 0
+    updated: int = 0
+    removed: int = 0
+    late: int = 0
+    bytes: int = 0
+
+    def merge(self, other: StateMetrics) -> None:
+        self.rows += other.rows
+        self.updated += other.updated
+        self.removed += other.removed
+        self.late += other.late
+        self.bytes += other.bytes
+
+
+@dataclass
+class QueryMetrics:
+    """What happened to one query in one node in one interval.
+
+    `target` is the latency target in seconds, None for a bulk query (then `met` and `missed` stay 0). `watermark_us`
+    and `event_max_us` are None while no event time was seen.
+    """
+
+    target: float | None = None
+    sources: dict[str, SourceMetrics] = field(default_factory=dict)
+    states: dict[str, StateMetrics] = field(default_factory=dict)
+    output_rows: int = 0
+    met: int = 0
+    missed: int = 0
+    watermark_us: int | None = None
+    event_min_us: int | None = None
+    event_max_us: int | None = None
+    processing: LatencyHistogram = field(default_factory=LatencyHistogram)
+    queuing: LatencyHistogram = field(default_factory=LatencyHistogram)
+    e2e: LatencyHistogram = field(default_factory=LatencyHistogram)
+
+    def source(self, key: str, description: str = "") -> SourceMetrics:
+        found = self.sources.get(key)
+        if found is None:
+            found = self.sources[key] = SourceMetrics(description or key)
+        return found
+
+    def state(self, key: str, operator: str = "stateStoreSave") -> StateMetrics:
+        found = self.states.get(key)
+        if found is None:
+            found = self.states[key] = StateMetrics(operator)
+        return found
+
+    def read(self, waited_first: float, waited_last: float, rows: int) -> None:
+        """`rows` were taken from a source; the first and the last had waited there so many seconds."""
+        self.queuing.record_span(waited_last, waited_first, rows)
+
+    def result(self, latency: float, processing: float, rows: int) -> None:
+        """`rows` results went out: seconds since their last event came to the source, and since it was read."""
+        self.output_rows += rows
+        self.e2e.record(latency, rows)
+        self.processing.record(processing, rows)
+        self._judge(latency, latency, rows)
+
+    def result_span(self, first: float, last: float, processing: float, rows: int) -> None:
+        """As `result`, for rows that came one by one and go out together: the latency of the first and the last."""
+        self.output_rows += rows
+        self.e2e.record_span(last, first, rows)
+        self.processing.record(processing, rows)
+        self._judge(first, last, rows)
+
+    def _judge(self, first: float, last: float, rows: int) -> None:
+        if self.target is None:
+            return
+        if first <= self.target:
+            met = rows
+        elif last > self.target:
+            met = 0
+        else:
+            met = int(rows * (self.target - last) / (first - last))
+        self.met += met
+        self.missed += rows - met
+
+    def late(self, key: str, rows: int) -> None:
+        """`rows` of the stateful operator `key` were dropped because the watermark had passed them."""
+        self.state(key).late += rows
+
+    @property
+    def input_rows(self) -> int:
+        return sum(source.rows for source in self.sources.values())
+
+    @property
+    def backlog(self) -> int:
+        return sum(source.backlog for source in self.sources.values())
+
+    def merge(self, other: QueryMetrics) -> None:
+        """Add another node's metrics of the same interval; the watermark is the lowest of those known."""
+        self._merge_counts(other)
+        for key, source in other.sources.items():
+            self.source(key, source.description).merge(source)
+        for key, state in other.states.items():
+            self.state(key, state.operator).merge(state)
+        self.watermark_us = _fold(min, self.watermark_us, other.watermark_us)
+
+    def follow(self, later: QueryMetrics) -> None:
+        """Add the same nodes' metrics of the next interval: counts add up, gauges are those of the later one."""
+        self._merge_counts(later)
+        for key, source in later.sources.items():
+            mine = self.source(key, source.description)
+            mine.backlog = 0
+            mine.merge(source)
+        for key, state in later.states.items():
+            held = self.state(key, state.operator)
+            held.rows = held.bytes = 0
+            held.merge(state)
+        self.watermark_us = _fold(max, self.watermark_us, later.watermark_us)
+
+    def _merge_counts(self, other: QueryMetrics) -> None:
+        self.output_rows += other.output_rows
+        self.met += other.met
+        self.missed += other.missed
+        self.event_min_us = _fold(min, self.event_min_us, other.event_min_us)
+        self.event_max_us = _fold(max, self.event_max_us, other.event_max_us)
+        self.processing.merge(other.processing)
+        self.queuing.merge(other.queuing)
+        self.e2e.merge(other.e2e)
+
+
+def _fold(choose: Any, one: int | None, other: int | None) -> int | None:
+    known = [value for value in (one, other) if value is not None]
+    return choose(known) if known else None
