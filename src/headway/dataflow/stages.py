@@ -1,0 +1,191 @@
+"""The physical dataflow: the relations of a query cut into stages, which nodes run as operators.
+
+1. A stage reads edges, does one kind of work, and feeds the stages that name it as upstream.
+2. Stateless steps fuse into one chain; a chain ends where rows fan out, fan in, meet a second watermark, or are grouped.
+3. An aggregation is two steps: partial at the end of a chain, on every node, then a merge by key bucket.
+4. Equal relations are one stage, so that a stream used twice is read once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from headway.dataflow.graph import Aggregate, Expand, Filter, Project, Relation, Source, StaticJoin, Union, Watermark
+from headway.kernels.api import Chain
+
+EdgeKind = Literal["forward", "by_key", "spread"]
+"""forward: to the same node; by_key: by the rows' key bucket; spread: tasks by their source partition."""
+
+Placement = Literal["everywhere", "one"]
+_STEPS = (Filter, Project, Expand, Watermark, StaticJoin)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Where rows come from, and how they are dealt to nodes."""
+
+    upstream: int
+    kind: EdgeKind
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of the dataflow that one operator per node runs."""
+
+    id: int
+    inputs: tuple[Edge, ...]
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class InlineStage(Stage):
+    """Polls the partitions of an inline source that its node was dealt."""
+
+    source: Source
+
+
+@dataclass(frozen=True)
+class PlanStage(Stage):
+    """Finds what is new in a planned source."""
+
+    source: Source
+
+
+@dataclass(frozen=True)
+class ReadStage(Stage):
+    """Reads the tasks of a plan stage."""
+
+    source: Source
+
+
+@dataclass(frozen=True)
+class ChainStage(Stage):
+    """Runs a chain; its inputs are the branches of a union, or one."""
+
+    chain: Chain
+
+
+@dataclass(frozen=True)
+class MergeStage(Stage):
+    """Merges partial aggregates of its key buckets and emits results."""
+
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True)
+class SinkStage(Stage):
+    """Hands results to the sink."""
+
+
+@dataclass
+class _Builder:
+    """Cuts relations into stages, upstream first."""
+
+    inline: frozenset[Source]
+    single_merge: bool
+    stages: list[Stage] = field(default_factory=list)
+    made: dict[int, int] = field(default_factory=dict)
+    uses: Counter[int] = field(default_factory=Counter)
+
+    def add(self, stage: Stage) -> int:
+        self.stages.append(stage)
+        return stage.id
+
+    @property
+    def next_id(self) -> int:
+        return len(self.stages)
+
+    def stage_of(self, relation: Relation) -> int:
+        """The stage whose output is `relation`."""
+        found = self.made.get(id(relation))
+        if found is None:
+            found = self.made[id(relation)] = self._make(relation)
+        return found
+
+    def _make(self, relation: Relation) -> int:
+        if isinstance(relation, Source):
+            return self._source(relation)
+        if isinstance(relation, Aggregate):
+            return self._merge(relation)
+        return self._chain(relation, None)
+
+    def _source(self, source: Source) -> int:
+        if source in self.inline:
+            return self.add(InlineStage(self.next_id, (), "everywhere", source))
+        plan = self.add(PlanStage(self.next_id, (), "one", source))
+        return self.add(ReadStage(self.next_id, (Edge(plan, "spread"),), "everywhere", source))
+
+    def _merge(self, aggregate: Aggregate) -> int:
+        partial = self._chain(aggregate.input, aggregate)
+        placement: Placement = "one" if self.single_merge or not aggregate.keys else "everywhere"
+        return self.add(MergeStage(self.next_id, (Edge(partial, "by_key"),), placement, aggregate))
+
+    def _chain(self, relation: Relation, aggregate: Aggregate | None) -> int:
+        steps: list[Relation] = []
+        at = relation
+        while isinstance(at, _STEPS) and self._fuses(at, steps):
+            steps.append(at)
+            at = at.inputs[0]
+        if isinstance(at, Union):
+            upstream = tuple(Edge(self.stage_of(branch), "forward") for branch in at.branches)
+        else:
+            upstream = (Edge(self.stage_of(at), "forward"),)
+        placement = self._placement(upstream)
+        return self.add(ChainStage(self.next_id, upstream, placement, Chain(at, tuple(reversed(steps)), aggregate)))
+
+    def _fuses(self, step: Relation, after: list[Relation]) -> bool:
+        """Whether `step` joins a chain whose later steps are `after`: not if others use it too (it is a stage then)."""
+        if after and self.uses[id(step)] > 1:
+            return False
+        return not (isinstance(step, Watermark) and any(isinstance(s, Watermark) for s in after))
+
+    def _placement(self, upstream: tuple[Edge, ...]) -> Placement:
+        return "one" if all(self.stages[e.upstream].placement == "one" for e in upstream) else "everywhere"
+
+
+def cut(root: Relation, inline: frozenset[Source], output_mode: str) -> tuple[Stage, ...]:
+    """The stages of `root`, upstream first, the sink last. `inline` are the sources that nodes poll themselves.
+
+    In complete mode every emission is the whole result, so one operator merges all keys.
+    """
+    root = _intern(root, {})
+    builder = _Builder(inline, single_merge=output_mode == "complete")
+    _count_uses(root, builder.uses, set())
+    last = builder.stage_of(root)
+    builder.add(SinkStage(builder.next_id, (Edge(last, "forward"),), builder.stages[last].placement))
+    return tuple(builder.stages)
+
+
+def _intern(relation: Relation, seen: dict[Relation, Relation]) -> Relation:
+    """`relation` with equal sub-plans made the same object."""
+    import dataclasses
+
+    if isinstance(relation, Union):
+        relation = dataclasses.replace(relation, branches=tuple(_intern(b, seen) for b in relation.branches))
+    elif relation.inputs:
+        relation = dataclasses.replace(relation, input=_intern(relation.inputs[0], seen))  # type: ignore[call-arg]
+    return seen.setdefault(relation, relation)
+
+
+def _count_uses(relation: Relation, uses: Counter[int], visited: set[int]) -> None:
+    uses[id(relation)] += 1
+    if id(relation) not in visited:
+        visited.add(id(relation))
+        for child in relation.inputs:
+            _count_uses(child, uses, visited)
+
+
+def sources(root: Relation) -> tuple[Source, ...]:
+    """The distinct sources below `root`, in a stable order."""
+    found: dict[Source, None] = {}
+
+    def visit(relation: Relation) -> None:
+        if isinstance(relation, Source):
+            found[relation] = None
+        for child in relation.inputs:
+            visit(child)
+
+    visit(root)
+    return tuple(found)

@@ -1,0 +1,60 @@
+"""What travels between operators.
+
+1. A message is rows, or a mark in their order: a watermark, a latency marker, a checkpoint barrier.
+2. p is logical time (the highest event time, microseconds, if known), t physical time (seconds): those of the last
+   event that the message needed. first_t is the arrival of its first event: latency is measured from there, so that
+   what waited longest in a batch counts.
+3. The serial number counts a channel's messages; a gap or a repetition is a bug and is caught by the receiver.
+4. A watermark says that no row before it is expected any more, once all inputs are through `rounds` (see watermarks).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+
+class Watermark(NamedTuple):
+    """How far event time is (None: not known), whether the sender has nothing more for now, and the planning rounds
+    of sources up to which it holds."""
+
+    value: int | None
+    idle: bool
+    rounds: tuple[tuple[str, int], ...] = ()
+
+
+class Barrier(NamedTuple):
+    """The end of an epoch. A draining barrier comes when the source has given all that was there."""
+
+    epoch: int
+    drain: bool
+
+
+class Message(NamedTuple):
+    """See the module; exactly one of batch, watermark, barrier and marker says what it is."""
+
+    batch: pa.RecordBatch | None = None
+    p: int | None = None
+    t: float = 0.0
+    first_t: float = 0.0
+    polled: float = 0.0
+    """When the node took the rows from the source: before it they queued at the source."""
+    serial: int = 0
+    partition: int = 0
+    watermark: Watermark | None = None
+    barrier: Barrier | None = None
+    marker: bool = False
+
+    @property
+    def size(self) -> int:
+        return 0 if self.batch is None else self.batch.nbytes
+
+
+def message_header(message: Message) -> tuple[Any, ...]:
+    """All of a message but its rows, for the wire."""
+    return tuple(message[1:])
+
+
+def message_from(header: tuple[Any, ...], batch: pa.RecordBatch | None) -> Message:
+    return Message(batch, *header)

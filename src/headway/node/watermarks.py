@@ -1,0 +1,110 @@
+"""How far event time is: at a watermark step, and where several inputs meet. Pure.
+
+1. At a watermark step, every source partition has its own watermark: its highest event time less the delay. The step's
+   is the least of its partitions. A partition that was silent for a while does not hold back the others; when all are
+   silent, the highest counts.
+2. Where inputs meet, the same: the least of those that are not idle, else the highest. A watermark never goes back.
+3. A planned source is read in rounds, on several nodes at once. Rows of one round are not late to each other, as in a
+   micro-batch of Spark's; so what a node says of a round counts only when all inputs are through that round.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable
+
+from headway.node.message import Watermark
+
+NOTHING = Watermark(None, False)
+Rounds = tuple[tuple[str, int], ...]
+
+
+def combine(values: Iterable[tuple[int | None, bool]]) -> tuple[int | None, bool]:
+    """The least of those that are not idle (None is lower than all), the highest if all are idle; and whether all are."""
+    known = list(values)
+    active = [value for value, idle in known if not idle]
+    if active:
+        return (None if any(value is None for value in active) else min(v for v in active if v is not None)), False
+    return max((value for value, _ in known if value is not None), default=None), True
+
+
+class SourceWatermark:
+    """The watermark of a watermark step."""
+
+    def __init__(self, delay_us: int, idle_after: float) -> None:
+        self._delay = delay_us
+        self._idle_after = idle_after
+        self._highest: dict[Hashable, int] = {}
+        self._heard: dict[Hashable, float] = {}
+        self._settled: dict[Hashable, int | None] = {}
+        """The partitions' highest times that may be told: all for inline sources, those of ended rounds else."""
+        self._told: int | None = None
+
+    def expect(self, partition: Hashable, now: float) -> None:
+        """A partition that will give rows: until it does or falls silent, it holds the watermark back."""
+        self._settled.setdefault(partition, None)
+        self._heard.setdefault(partition, now)
+
+    def observe(self, partition: Hashable, highest: int | None, now: float, in_round: bool) -> None:
+        """Rows of `partition` were seen, the latest at `highest`. `in_round`: they count when the round ends."""
+        self._heard[partition] = now
+        if highest is not None:
+            self._highest[partition] = max(highest, self._highest.get(partition, highest))
+        if not in_round:
+            self._settled[partition] = self._highest.get(partition)
+
+    def end_round(self) -> None:
+        self._settled.update(self._highest)
+
+    def current(self, now: float, all_idle: bool = False) -> tuple[int | None, bool]:
+        """The watermark and whether every partition is silent. `all_idle`: the source has given all that was there."""
+        value, idle = combine(
+            (None if highest is None else highest - self._delay, all_idle or now - self._heard[p] >= self._idle_after)
+            for p, highest in self._settled.items()
+        )
+        if value is not None and (self._told is None or value > self._told):
+            self._told = value
+        return self._told, idle
+
+    def snapshot(self) -> int | None:
+        return self._told
+
+    def restore(self, told: int | None) -> None:
+        if told is not None:
+            self._told = told if self._told is None else max(told, self._told)
+
+
+class InputWatermark:
+    """The watermark of an operator with one or several input channels."""
+
+    def __init__(self, channels: Iterable[Hashable]) -> None:
+        self._pending: dict[Hashable, deque[Watermark]] = {c: deque() for c in channels}
+        self._counts: dict[Hashable, Watermark] = dict.fromkeys(self._pending, NOTHING)
+        self._reached: dict[Hashable, dict[str, int]] = {c: {} for c in self._pending}
+        self._heard: set[Hashable] = set()
+        self.current = NOTHING
+
+    def update(self, channel: Hashable, watermark: Watermark) -> bool:
+        """Take what `channel` says; whether the watermark changed."""
+        self._heard.add(channel)
+        self._reached[channel].update(watermark.rounds)
+        self._pending[channel].append(watermark)
+        if len(self._heard) < len(self._pending):
+            return False
+        rounds = self._common()
+        for c, pending in self._pending.items():
+            while pending and all(round <= rounds[origin] for origin, round in pending[0].rounds):
+                self._counts[c] = pending.popleft()
+        value, idle = combine((w.value, w.idle) for w in self._counts.values())
+        if self.current.value is not None and (value is None or value < self.current.value):
+            value = self.current.value
+        before, self.current = self.current, Watermark(value, idle, tuple(sorted(rounds.items())))
+        return before != self.current
+
+    def _common(self) -> dict[str, int]:
+        """The rounds that every channel that knows of them is through."""
+        rounds: dict[str, int] = {}
+        for reached in self._reached.values():
+            for origin, round in reached.items():
+                rounds[origin] = min(round, rounds.get(origin, round))
+        return rounds
