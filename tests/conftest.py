@@ -5,9 +5,12 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from headway.java import ensure_java
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    ensure_java()
     session = (
         SparkSession.builder.master("local[4]")
         .config("spark.ui.enabled", "false")

@@ -1,0 +1,37 @@
+# Every target makes its own virtual environment on first use; only python3 (3.11 or newer) and make are needed.
+
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test check bench lock clean
+
+demo: $(READY)
+	$(BIN)/python -m headway.demo $(ARGS)
+
+test: $(READY)
+	$(BIN)/pytest $(ARGS)
+
+check: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m bench $(ARGS)
+
+lock: $(READY)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --extra java --group dev --universal --generate-hashes \
+		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --output-file requirements-dev.lock
+
+clean:
+	rm -rf .venv
+
+$(READY): requirements-dev.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headway needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(READY)
