@@ -1,0 +1,117 @@
+"""Completes a plan's JSON with what Catalyst's `toJSON()` leaves out of expressions, by asking the JVM's plan.
+
+1. A literal of type binary is written as the address of its array, a timestamp as local time (ambiguous when clocks
+   go back), a date as text: `exact` gets the bytes, microseconds or days.
+2. `evalContext` and `evalMode` are written as null: `evalMode` gets "ANSI", "LEGACY" or "TRY".
+3. The values of `InSet` are written as null: `hset` gets them as a list, each as `exact` would be, decimals as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Flat = list[dict[str, Any]]
+_INEXACT = frozenset({"binary", "date", "timestamp", "timestamp_ntz"})
+
+
+def complete(plan: Any, flat: Flat) -> Flat:
+    """Complete `flat`, the JSON of the JVM's logical plan `plan`, in place; give it back."""
+    jvm = _nodes(plan, flat)
+    for at, node in enumerate(flat):
+        for field, value in node.items():
+            if isinstance(value, list) and any(True for _ in _incomplete(value)):
+                _complete_field(getattr(jvm(at), field)(), value)
+    return flat
+
+
+def complete_expression(expression: Any, flat: Flat) -> Flat:
+    """Complete `flat`, the JSON of the JVM's `expression`, in place; give it back."""
+    jvm = _nodes(expression, flat)
+    for at, node in enumerate(flat):
+        fill = _filler(node)
+        if fill:
+            fill(jvm(at), node)
+    return flat
+
+
+def _complete_field(value: Any, written: list[Any]) -> None:
+    """`written` is one expression (a flat list), or a list of such, or of lists of them."""
+    if written and isinstance(written[0], dict):
+        inner = value.get() if value.getClass().getName() == "scala.Some" else value
+        complete_expression(inner, written)
+        return
+    for at, item in enumerate(written):
+        if any(True for _ in _incomplete(item)):
+            _complete_field(value.apply(at), item)
+
+
+def _incomplete(written: Any) -> Iterator[dict[str, Any]]:
+    """The expression nodes in a field's value that need completion."""
+    if not isinstance(written, list):
+        return
+    for item in written:
+        if isinstance(item, dict) and "class" in item and _filler(item):
+            yield item
+        yield from _incomplete(item)
+
+
+def _nodes(root: Any, flat: Flat) -> Callable[[int], Any]:
+    """The JVM's node at a position of `flat`, fetched when asked for: most nodes never are."""
+    above = _parents(flat)
+    found: dict[int, Any] = {0: root}
+
+    def node(at: int) -> Any:
+        if at not in found:
+            parent, ordinal = above[at]
+            found[at] = node(parent).children().apply(ordinal)
+        return found[at]
+
+    return node
+
+
+def _parents(flat: Flat) -> list[tuple[int, int]]:
+    """For every position its parent's, and which of the parent's children it is."""
+    above = [(-1, 0)]
+    open_nodes = [[0, 0]]
+    for at in range(1, len(flat)):
+        while open_nodes[-1][1] == flat[open_nodes[-1][0]]["num-children"]:
+            open_nodes.pop()
+        parent, ordinal = open_nodes[-1]
+        open_nodes[-1][1] += 1
+        above.append((parent, ordinal))
+        open_nodes.append([at, 0])
+    return above
+
+
+def _filler(node: dict[str, Any]) -> Callable[[Any, dict[str, Any]], None] | None:
+    if "evalContext" in node and "evalMode" not in node:
+        return _fill_context
+    if "evalMode" in node and node["evalMode"] is None:
+        return _fill_mode
+    if node["class"].endswith(".Literal") and node["value"] is not None and node["dataType"] in _INEXACT:
+        return _fill_literal
+    if node["class"].endswith(".InSet") and not node["hset"]:
+        return _fill_set
+    return None
+
+
+def _fill_context(expression: Any, node: dict[str, Any]) -> None:
+    node["evalMode"] = expression.evalContext().evalMode().toString()
+
+
+def _fill_mode(expression: Any, node: dict[str, Any]) -> None:
+    node["evalMode"] = expression.evalMode().toString()
+
+
+def _fill_literal(expression: Any, node: dict[str, Any]) -> None:
+    node["exact"] = expression.value()
+
+
+def _fill_set(expression: Any, node: dict[str, Any]) -> None:
+    values = expression.hset().iterator()
+    node["hset"] = []
+    while values.hasNext():
+        value = values.next()
+        plain = value is None or isinstance(value, bool | int | float | bytes)
+        node["hset"].append(value if plain else value.toString())
