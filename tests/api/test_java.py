@@ -37,7 +37,10 @@ def no_java(tmp_path: Path) -> dict[str, str]:
         if found:
             (tools / name).symlink_to(found)
     environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
-    return environment | {"PATH": f"{tools}{os.pathsep}{path_without_java()}", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    return environment | {
+        "PATH": f"{tools}{os.pathsep}{path_without_java()}",
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
 
 
 def test_a_spark_job_runs_on_the_bundled_java(no_java: dict[str, str], tmp_path: Path) -> None:
