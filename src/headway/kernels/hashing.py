@@ -1,0 +1,32 @@
+"""Key buckets: the same for equal keys on every machine and in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headway.kernels.keys import flatten_all
+from headway.kernels.xxhash import xxhash64
+
+_SEED = 42
+
+
+def hash_plain(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
+    """One hash per row of plain key columns (see `keys`), each column hashed into the hash of those before it."""
+    hashes: int | npt.NDArray[np.int64] = _SEED
+    for column in columns:
+        hashes = xxhash64(column, hashes)
+    assert isinstance(hashes, np.ndarray)
+    return hashes
+
+
+def bucket_ids(columns: Sequence[pa.Array], count: int) -> pa.Array:
+    """The bucket of every row, int32 in 0..count-1. There must be at least one column.
+
+    >>> bucket_ids([pa.array([0.0, -0.0, None])], 128).to_pylist()[:2]
+    [86, 86]
+    """
+    return pa.array((hash_plain(flatten_all(columns)).view(np.uint64) % np.uint64(count)).astype(np.int32))

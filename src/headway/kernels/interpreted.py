@@ -1,0 +1,125 @@
+"""The interpreted tier of a chain: every step is a function of a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import headway.kernels.expressions  # noqa: F401  registers the expressions
+from headway.dataflow.expr import Expr
+from headway.dataflow.graph import Expand, Filter, Project, Relation, StaticJoin, Watermark
+from headway.dataflow.types import arrow_schema
+from headway.errors import UnsupportedPlan
+from headway.kernels.api import Chain
+from headway.kernels.expressions.registry import evaluate
+from headway.kernels.groups import Groups
+from headway.kernels.join import StaticProbe
+from headway.kernels.partials import Partials, batch_of
+
+Step = Callable[[pa.RecordBatch], pa.RecordBatch]
+_STEPS: dict[type[Relation], Callable[[Relation], Step]] = {}
+
+
+class InterpretedChain:
+    """The kernel of `chain`. See `api.ChainKernel`."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._steps = [_step(relation) for relation in chain.steps]
+        self._watermark = next((i for i, r in enumerate(chain.steps) if isinstance(r, Watermark)), None)
+        self._event_time = next((r.column for r in chain.steps if isinstance(r, Watermark)), 0)
+        self._groups = Groups(Partials(chain.aggregate)) if chain.aggregate else None
+
+    def process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
+        highest = None
+        for i, step in enumerate(self._steps):
+            if batch.num_rows == 0:
+                return None, highest
+            if i == self._watermark:
+                highest = latest(batch.column(self._event_time))
+            else:
+                batch = step(batch)
+        if batch.num_rows == 0:
+            return None, highest
+        if self._groups is None:
+            return batch, highest
+        self._groups.add(self._groups.partials.lift(batch))
+        return None, highest
+
+    def flush(self, watermark: int | None) -> pa.RecordBatch | None:
+        if self._groups is None:
+            return None
+        table = self._groups.take() if watermark is None else self._groups.take_ended(watermark)
+        return self._groups.partials.decode(table) if table is not None and table.num_rows else None
+
+    def snapshot(self) -> pa.Table | None:
+        if self._groups is None:
+            return None
+        table = self._groups.merged()
+        if table is None:
+            return self._groups.partials.schema.empty_table()
+        return pa.Table.from_batches([self._groups.partials.decode(table)])
+
+    def restore(self, state: pa.Table) -> None:
+        if self._groups is None:
+            return
+        for batch in state.combine_chunks().to_batches():
+            self._groups.add(self._groups.partials.merge(self._groups.partials.encode(batch)))
+
+    @property
+    def groups(self) -> int:
+        table = self._groups.merged() if self._groups else None
+        return 0 if table is None else table.num_rows
+
+
+def latest(times: pa.Array) -> int | None:
+    """The highest of a column of timestamps in microseconds, None if all are null."""
+    highest: int | None = pc.max(times.view(pa.int64())).as_py()
+    return highest
+
+
+def _step(relation: Relation) -> Step:
+    build = _STEPS.get(type(relation))
+    if build is None:
+        raise UnsupportedPlan(type(relation).__name__, "it is not a step of a chain")
+    return build(relation)
+
+
+def _builds(kind: type[Relation]) -> Callable[[Callable[..., Step]], Callable[..., Step]]:
+    def register(build: Callable[..., Step]) -> Callable[..., Step]:
+        _STEPS[kind] = build
+        return build
+
+    return register
+
+
+@_builds(Filter)
+def _filter(relation: Filter) -> Step:
+    return lambda batch: batch.filter(evaluate(relation.condition, batch))
+
+
+@_builds(Project)
+def _project(relation: Project) -> Step:
+    schema = arrow_schema(relation.schema)
+    return lambda batch: _projected(relation.exprs, schema, batch)
+
+
+@_builds(Expand)
+def _expand(relation: Expand) -> Step:
+    schema = arrow_schema(relation.schema)
+    return lambda batch: pa.concat_batches([_projected(exprs, schema, batch) for exprs in relation.projections])
+
+
+@_builds(Watermark)
+def _watermark(relation: Watermark) -> Step:
+    return lambda batch: batch
+
+
+@_builds(StaticJoin)
+def _static_join(relation: StaticJoin) -> Step:
+    return StaticProbe(relation).probe
+
+
+def _projected(exprs: tuple[Expr, ...], schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch_of([evaluate(expr, batch) for expr in exprs], schema, batch.num_rows)

@@ -1,0 +1,112 @@
+"""Equi-join of batches with a static table, which is indexed once.
+
+1. Table rows lie sorted by the hash of their key; a directory over the hash's first bits, about one entry per row,
+   says where each range begins. A probe looks at one range per stream row and compares what it finds, hash, then key.
+2. Null keys match nothing; NaN matches NaN and negative zero zero, as Spark normalises join keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headway.dataflow.expr import Expr
+from headway.dataflow.graph import StaticJoin
+from headway.dataflow.types import arrow_schema
+from headway.kernels.expressions.registry import evaluate
+from headway.kernels.hashing import hash_plain
+from headway.kernels.keys import flatten_all
+
+Rows = npt.NDArray[np.int64]
+
+
+class StaticProbe:
+    """The index of a join's table, and how batches are joined with it."""
+
+    def __init__(self, join: StaticJoin) -> None:
+        self._join = join
+        self._schema = arrow_schema(join.schema)
+        fields = list(self._schema)[len(join.input.schema) :]
+        columns = [
+            column.combine_chunks().cast(field.type)
+            for column, field in zip(join.table.table.columns, fields, strict=True)
+        ]
+        self._table = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        keys, present = _keys(join.table_keys, self._table)
+        hashes = hash_plain(keys).view(np.uint64)[present]
+        order = np.argsort(hashes, kind="stable")
+        # Both are of the rows with a key, by hash.
+        self._rows: Rows = present[order]
+        self._hashes = hashes[order]
+        self._keys = [key.take(pa.array(self._rows)) for key in keys]
+        bits = max(len(order) - 1, 1).bit_length()
+        self._shift = np.uint64(64 - bits)
+        entries = np.arange(1, 1 << bits, dtype=np.uint64) << self._shift
+        self._starts = np.concatenate([[0], np.searchsorted(self._hashes, entries), [len(order)]])
+
+    def probe(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The joined rows, in the order of the stream's."""
+        stream, table = self._matches(batch)
+        if self._join.condition is not None and len(stream):
+            kept = evaluate(self._join.condition, self._joined(batch, stream, pa.array(table)))
+            kept = pc.fill_null(kept, False).to_numpy(zero_copy_only=False)
+            stream, table = stream[kept], table[kept]
+        if self._join.how == "inner":
+            return self._joined(batch, stream, pa.array(table))
+        return self._joined(batch, *_with_unmatched(stream, table, batch.num_rows))
+
+    def _matches(self, batch: pa.RecordBatch) -> tuple[Rows, Rows]:
+        """Pairs of rows with equal keys, of the batch and of the table."""
+        keys, present = _keys(self._join.stream_keys, batch)
+        hashes = hash_plain(keys).view(np.uint64)[present]
+        entry = (hashes >> self._shift).astype(np.int64)
+        starts, counts = self._starts[entry], self._starts[entry + 1] - self._starts[entry]
+        pair = np.repeat(np.arange(len(present)), counts)
+        at = np.arange(len(pair)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(starts, counts)
+        same = self._hashes[at] == hashes[pair]
+        stream, at = present[pair[same]], at[same]
+        equal = self._equal(keys, stream, at)
+        return stream[equal], self._rows[at[equal]]
+
+    def _equal(self, keys: Sequence[pa.Array], stream: Rows, at: Rows) -> npt.NDArray[np.bool_]:
+        equal = np.ones(len(stream), np.bool_)
+        for mine, theirs in zip(keys, self._keys, strict=True):
+            equal &= _same(mine.take(pa.array(stream)), theirs.take(pa.array(at)))
+        return equal
+
+    def _joined(self, batch: pa.RecordBatch, stream: Rows, table: pa.Array) -> pa.RecordBatch:
+        left = batch.take(pa.array(stream)).columns
+        return pa.RecordBatch.from_arrays(left + self._table.take(table).columns, schema=self._schema)
+
+
+def _same(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where the columns are equal; nulls, which are here only as fields of structs, are equal too."""
+    same = pc.equal(left, right)
+    if same.null_count:
+        same = pc.if_else(same.is_valid(), same, pc.and_(left.is_null(), right.is_null()))
+    equal: npt.NDArray[np.bool_] = same.to_numpy(zero_copy_only=False)
+    return equal
+
+
+def _keys(exprs: tuple[Expr, ...], batch: pa.RecordBatch) -> tuple[list[pa.Array], Rows]:
+    """The plain key columns, and the rows in which no key is null."""
+    keys = [evaluate(expr, batch) for expr in exprs]
+    present = np.ones(batch.num_rows, np.bool_)
+    for key in keys:
+        if key.null_count:
+            present &= key.is_valid().to_numpy(zero_copy_only=False)
+    return flatten_all(keys), np.flatnonzero(present)
+
+
+def _with_unmatched(stream: Rows, table: Rows, rows: int) -> tuple[Rows, pa.Array]:
+    """The pairs and every row of the batch that is in none, paired with null, in the batch's order."""
+    alone = np.setdiff1d(np.arange(rows), stream)
+    both = np.concatenate([stream, alone])
+    order = np.argsort(both, kind="stable")
+    found = np.concatenate([table, np.zeros(len(alone), np.int64)])
+    missing = np.arange(len(both)) >= len(stream)
+    return both[order], pa.array(found[order], mask=missing[order])

@@ -1,0 +1,52 @@
+"""Keys as plain columns whose equality in Arrow is Spark's equality of keys, and back.
+
+1. A float is held as the bits of its normal form: negative zero is zero, every NaN is the same NaN.
+2. A struct is held as its fields, after a column that says whether the struct is there at all; the event-time key has
+   no such column, since Spark gives no window to a row without a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headway.kernels.floats import BITS, normal_bits
+
+
+def flatten(array: pa.Array, optional: bool = True) -> Iterator[pa.Array]:
+    """The plain columns of one key; `optional` says whether a struct may be null."""
+    if array.type in BITS:
+        yield normal_bits(array)
+    elif pa.types.is_struct(array.type):
+        if optional:
+            yield array.is_valid()
+        for child in array.flatten():
+            yield from flatten(child)
+    else:
+        yield array
+
+
+def unflatten(kind: pa.DataType, plain: Iterator[pa.Array], optional: bool = True) -> pa.Array:
+    """The key of type `kind` again, taking as many of the columns `plain` as it was flattened to."""
+    if kind in BITS:
+        return next(plain).view(kind)
+    if not pa.types.is_struct(kind):
+        return next(plain)
+    valid = next(plain) if optional else None
+    children = [unflatten(kind.field(i).type, plain) for i in range(kind.num_fields)]
+    mask = pc.invert(valid) if valid is not None and valid.false_count else None
+    return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
+
+
+def width(kind: pa.DataType, optional: bool = True) -> int:
+    """How many plain columns a key of type `kind` has."""
+    if not pa.types.is_struct(kind):
+        return 1
+    return int(optional) + sum(width(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def flatten_all(arrays: Sequence[pa.Array]) -> list[pa.Array]:
+    """The plain columns of several keys."""
+    return [plain for array in arrays for plain in flatten(array)]

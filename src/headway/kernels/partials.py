@@ -1,0 +1,175 @@
+"""Partial aggregates of one Aggregate as tables in the form they are held, where merging is one call of Arrow's.
+
+1. Columns of such a table: plain key columns (see `keys`), then the columns held by every function (see `aggregates`),
+   then, for those who ask for it, `changed`. A table may have many rows of one group until it is merged.
+2. With no keys at all there is a constant one, so that there is a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.acero as acero
+import pyarrow.compute as pc
+
+from headway.dataflow.graph import AggCall, Aggregate
+from headway.dataflow.types import arrow_schema, arrow_type
+from headway.kernels import keys as plain_keys
+from headway.kernels.aggregates import COLLECT, Columns, Function, bind
+from headway.kernels.api import partial_schema
+from headway.kernels.expressions.registry import evaluate
+
+CHANGED = "changed"
+_ROW = "row"
+
+
+class Partials:
+    """The tables of one aggregate. Immutable."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self.aggregate = aggregate
+        self.schema = partial_schema(aggregate)
+        self.result_schema = arrow_schema(aggregate.schema)
+        self.functions = [bind(call) for call in aggregate.aggs]
+        self._key_types = [arrow_type(key.type) for key in aggregate.keys]
+        self._optional = [i != aggregate.event_key for i in range(len(aggregate.keys))]
+        widths = [plain_keys.width(*key) for key in zip(self._key_types, self._optional, strict=True)]
+        self.keys = [f"k{i}" for i in range(max(sum(widths), 1))]
+        self._states = [[f"a{i}_{j}" for j in range(len(f.reductions))] for i, f in enumerate(self.functions)]
+        self._names = self.keys + [name for names in self._states for name in names]
+        self._initial = [initial for function in self.functions for initial in function.initial]
+        self._collecting = any(COLLECT in f.reductions for f in self.functions)
+        self._end = None if aggregate.event_key is None else sum(widths[: aggregate.event_key + 1]) - 1
+
+    def lift(self, batch: pa.RecordBatch) -> pa.Table:
+        """The groups of the rows of `batch`."""
+        columns = self._plain_keys([batch.column(key.index) for key in self.aggregate.keys], batch.num_rows)
+        for function in self.functions:
+            columns += function.lift(_arguments(function.call, batch), batch.num_rows)
+        return self.merge(pa.Table.from_arrays(columns, self._names))
+
+    def encode(self, partials: pa.RecordBatch) -> pa.Table:
+        """Partials of `partial_schema`, and their column `changed` if they have one."""
+        arrays = iter(partials.columns)
+        columns = self._plain_keys(list(islice(arrays, len(self._key_types))), partials.num_rows)
+        for function in self.functions:
+            columns += function.encode(list(islice(arrays, len(function.reductions))))
+        names = self._names + partials.schema.names[len(self.schema) :]
+        return pa.Table.from_arrays(columns + list(arrays), names)
+
+    def decode(self, table: pa.Table) -> pa.RecordBatch:
+        """Partials of `partial_schema`, without `changed`."""
+        columns = self._keys(table)
+        for function, names in zip(self.functions, self._states, strict=True):
+            columns += function.decode([whole(table.column(name)) for name in names])
+        return batch_of(columns, self.schema, table.num_rows)
+
+    def finish(self, table: pa.Table) -> pa.RecordBatch:
+        """The results of the groups in `table`, which has one row of each."""
+        columns = self._keys(table)
+        for function, names in zip(self.functions, self._states, strict=True):
+            columns.append(function.finish([whole(table.column(name)) for name in names]))
+        return batch_of(columns, self.result_schema, table.num_rows)
+
+    def merge(self, table: pa.Table) -> pa.Table:
+        """One row per group."""
+        if table.num_rows <= 1 and not self._collecting:
+            return table
+        wide = self._each(table, Function.widen)
+        if self._collecting:
+            wide = wide.append_column(_ROW, pa.array(np.arange(table.num_rows)))
+        merged = _group(wide, self.keys, self._reductions(wide))
+        if self._collecting:
+            merged = self._collected(wide, merged)
+        return self._each(merged, Function.narrow)
+
+    def empty_group(self) -> pa.Table:
+        """The one group of an aggregate without keys, before any row came."""
+        states = [pa.array([initial], field.type) for initial, field in zip(self._initial, self.schema, strict=True)]
+        return self.encode(batch_of(states, self.schema, 1))
+
+    def ended(self, table: pa.Table, watermark: int) -> pa.ChunkedArray:
+        """Which groups `watermark` ends."""
+        return pc.fill_null(pc.less_equal(self.ends(table), watermark), False)
+
+    def ends(self, table: pa.Table) -> pa.ChunkedArray:
+        """When the groups end, in microseconds; only if there is an event-time key."""
+        assert self._end is not None
+        return table.column(self._end).cast(pa.int64())
+
+    def _plain_keys(self, arrays: Sequence[pa.Array], rows: int) -> Columns:
+        if not arrays:
+            return [pa.array(np.zeros(rows, np.int8))]
+        pairs = zip(arrays, self._optional, strict=True)
+        return [plain for array, optional in pairs for plain in plain_keys.flatten(array, optional)]
+
+    def _keys(self, table: pa.Table) -> Columns:
+        plain = iter([whole(table.column(i)) for i in range(len(self.keys))])
+        pairs = zip(self._key_types, self._optional, strict=True)
+        return [plain_keys.unflatten(kind, plain, optional) for kind, optional in pairs]
+
+    def _reductions(self, table: pa.Table) -> list[tuple[str, str]]:
+        pairs = [
+            (name, reduction)
+            for function, names in zip(self.functions, self._states, strict=True)
+            for name, reduction in zip(names, function.reductions, strict=True)
+            if reduction != COLLECT
+        ]
+        pairs += [(CHANGED, "any")] if CHANGED in table.column_names else []
+        return pairs + ([(_ROW, COLLECT)] if self._collecting else [])
+
+    def _each(self, table: pa.Table, change: Callable[[Function, Columns], Columns]) -> pa.Table:
+        """`table` with the columns of every function changed by one of its methods."""
+        for function, names in zip(self.functions, self._states, strict=True):
+            if not function.widens:
+                continue
+            for name, column in zip(names, change(function, [whole(table.column(n)) for n in names]), strict=True):
+                table = table.set_column(table.column_names.index(name), name, column)
+        return table
+
+    def _collected(self, wide: pa.Table, merged: pa.Table) -> pa.Table:
+        """`merged` with the columns that Arrow cannot merge, in their places."""
+        lists = whole(merged.column(_ROW))
+        rows, offsets = lists.flatten().to_numpy(), lists.offsets.to_numpy()
+        for function, names in zip(self.functions, self._states, strict=True):
+            if COLLECT in function.reductions:
+                column = function.collect(whole(wide.column(names[0])), rows, offsets)
+                merged = merged.append_column(names[0], column)
+        return merged.select([name for name in wide.column_names if name != _ROW])
+
+
+def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """A batch of `rows` rows, also where there is no column to tell how many."""
+    if columns:
+        return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+    return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _group(table: pa.Table, keys: list[str], reductions: list[tuple[str, str]]) -> pa.Table:
+    """Rows grouped by `keys`, in the calling thread."""
+    aggregations = [(name, f"hash_{function}", None, name) for name, function in reductions]
+    steps = [
+        acero.Declaration("table_source", acero.TableSourceNodeOptions(table)),
+        acero.Declaration("aggregate", acero.AggregateNodeOptions(aggregations, keys=keys)),
+    ]
+    return acero.Declaration.from_sequence(steps).to_table(use_threads=False)
+
+
+def _arguments(call: AggCall, batch: pa.RecordBatch) -> Columns:
+    """The call's arguments, null in rows that its filter leaves out; only the other rows are evaluated."""
+    if call.filter is None:
+        return [evaluate(arg, batch) for arg in call.args]
+    mask = pc.fill_null(evaluate(call.filter, batch), False)
+    selected = batch.filter(mask)
+    chosen = mask.to_numpy(zero_copy_only=False)
+    at = pa.array(np.cumsum(chosen) - 1, mask=~chosen)
+    if not call.args:
+        return [pc.if_else(mask, True, None)]
+    return [evaluate(arg, selected).take(at) for arg in call.args]
