@@ -97,7 +97,7 @@ class LongSum(Function):
         self.widens = self.ansi
 
     def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
-        return [args[0].cast(pa.int64())]
+        return [_cast(args[0], pa.int64())]
 
     def widen(self, columns: Columns) -> Columns:
         if _may_overflow(columns[0]):
@@ -122,7 +122,7 @@ class DoubleSum(Function):
     reductions = ("sum",)
 
     def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
-        return [args[0].cast(pa.float64())]
+        return [_cast(args[0], pa.float64())]
 
     def finish(self, columns: Columns) -> pa.Array:
         return columns[0]
@@ -136,7 +136,7 @@ class DecimalSum(Function):
         self.total = DecimalTotal(arrow_type(call.args[0].type), self.ansi, "try_sum")
 
     def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
-        return [args[0].cast(self.total.held)]
+        return [_cast(args[0], self.total.held)]
 
     def encode(self, states: Columns) -> Columns:
         return [self.total.encode(states[0])]
@@ -153,8 +153,7 @@ class DoubleAverage(Function):
     initial = (None, 0)
 
     def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
-        # Longs beyond 2^53 lose digits here, as they do in Spark.
-        return [args[0].cast(pa.float64(), safe=False), _counted(args, rows)]
+        return [_cast(args[0], pa.float64()), _counted(args, rows)]
 
     def finish(self, columns: Columns) -> pa.Array:
         total, count = columns
@@ -171,7 +170,7 @@ class DecimalAverage(Function):
         self.total = DecimalTotal(arrow_type(call.args[0].type), self.ansi, "try_avg")
 
     def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
-        return [args[0].cast(self.total.held), _counted(args, rows)]
+        return [_cast(args[0], self.total.held), _counted(args, rows)]
 
     def encode(self, states: Columns) -> Columns:
         return [self.total.encode(states[0]), states[1]]
@@ -273,6 +272,11 @@ _FUNCTIONS: dict[str, Callable[[T.DataType], type[Function]]] = {
     "max": _extreme,
     "approx_count_distinct": lambda _: Distinct,
 }
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """`array` as `kind`, which is wider; longs beyond 2^53 lose digits as doubles, as they do in Spark."""
+    return array if array.type == kind else array.cast(kind, safe=False)
 
 
 def _counted(args: Sequence[pa.Array], rows: int) -> pa.Array:

@@ -3,43 +3,81 @@
 1. What comes in is appended. When the last eight tables are of about one size, they are merged into one; so there are
    few tables, memory is in proportion to the number of groups, and a row is merged a logarithmic number of times.
 2. Asking for ended groups costs nothing while the earliest end is ahead of the watermark.
+3. Looking groups up by key costs in proportion to what is looked up: a table is indexed by the hash of its keys when it
+   is first asked.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headway.kernels.partials import Partials
+from headway.kernels.hashing import hash_plain
+from headway.kernels.partials import Partials, whole
 
 _FAN = 8
 
 
+@dataclass(frozen=True)
+class _Run:
+    """A table of partials; `merged` says that it has one row per group."""
+
+    table: pa.Table
+    keys: int
+    merged: bool
+
+    @cached_property
+    def hashes(self) -> npt.NDArray[np.int64]:
+        return hash_plain([whole(self.table.column(i)) for i in range(self.keys)])
+
+    @cached_property
+    def order(self) -> npt.NDArray[np.int64]:
+        return np.argsort(self.hashes)
+
+    def alike(self, hashes: npt.NDArray[np.int64]) -> pa.Table:
+        """The rows with one of the hashes, which are distinct."""
+        ordered = self.hashes[self.order]
+        starts, ends = np.searchsorted(ordered, hashes, "left"), np.searchsorted(ordered, hashes, "right")
+        counts = ends - starts
+        at = np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+        return self.table.take(pa.array(self.order[at]))
+
+
 class Groups:
-    """Groups of one aggregate. A table in `_tables` has one row per group; a group may be in several tables."""
+    """Groups of one aggregate; one of them may have rows in several runs."""
 
     def __init__(self, partials: Partials) -> None:
         self.partials = partials
         self._timed = partials.aggregate.event_key is not None
-        self._tables: list[pa.Table] = []
+        self._runs: list[_Run] = []
         # None iff no group held has an end.
         self._first_end: int | None = None
 
-    def add(self, table: pa.Table) -> None:
-        """Take a table with one row per group."""
+    @property
+    def rows(self) -> int:
+        """How many rows are held: at least as many as groups."""
+        return sum(run.table.num_rows for run in self._runs)
+
+    def add(self, table: pa.Table, merged: bool = True) -> None:
+        """Take a table of partials; `merged` says that it has one row per group."""
         if table.num_rows == 0:
             return
-        self._tables.append(table)
+        self._runs.append(self._run(table, merged))
         self._note_end(table)
         while self._last_are_alike():
-            merged = self._merge(self._tables[-_FAN:])
-            self._tables[-_FAN:] = [merged]
+            self._runs[-_FAN:] = [self._merge(self._runs[-_FAN:])]
 
     def merged(self) -> pa.Table | None:
-        """All groups in one table, None if there are none."""
-        if len(self._tables) > 1:
-            self._tables = [self._merge(self._tables)]
-        return self._tables[0] if self._tables else None
+        """All groups in one table, one row of each; None if there are none."""
+        if not self._runs:
+            return None
+        self._runs = [self._merge(self._runs)]
+        return self._runs[0].table
 
     def take(self) -> pa.Table | None:
         """Remove and give all groups."""
@@ -51,19 +89,27 @@ class Groups:
         """Remove and give the groups that `watermark` ends."""
         if watermark is None or self._first_end is None or self._first_end > watermark:
             return None
-        pairs = [(table, self.partials.ended(table, watermark)) for table in self._tables]
-        self._hold([table.filter(pc.invert(mask)) for table, mask in pairs])
-        return self._merge([table.filter(mask) for table, mask in pairs])
+        pairs = [(run, self.partials.ended(run.table, watermark)) for run in self._runs]
+        self._hold([self._run(run.table.filter(pc.invert(mask)), run.merged) for run, mask in pairs])
+        return self._merge([self._run(run.table.filter(mask), run.merged) for run, mask in pairs]).table
+
+    def alike(self, table: pa.Table) -> list[pa.Table]:
+        """Rows held of all the groups in `table`, and maybe of a few others."""
+        hashes = np.unique(self._run(table, True).hashes)
+        return [run.alike(hashes) for run in self._runs]
 
     def replace(self, table: pa.Table) -> None:
-        """Hold `table` instead of all that was held."""
-        self._hold([table])
+        """Hold `table`, which has one row per group, instead of all that was held."""
+        self._hold([self._run(table, True)])
 
-    def _hold(self, tables: list[pa.Table]) -> None:
-        self._tables = [table for table in tables if table.num_rows]
+    def _run(self, table: pa.Table, merged: bool) -> _Run:
+        return _Run(table, len(self.partials.keys), merged)
+
+    def _hold(self, runs: list[_Run]) -> None:
+        self._runs = [run for run in runs if run.table.num_rows]
         self._first_end = None
-        for table in self._tables:
-            self._note_end(table)
+        for run in self._runs:
+            self._note_end(run.table)
 
     def _note_end(self, table: pa.Table) -> None:
         end = pc.min(self.partials.ends(table)).as_py() if self._timed else None
@@ -71,8 +117,10 @@ class Groups:
             self._first_end = end if self._first_end is None else min(end, self._first_end)
 
     def _last_are_alike(self) -> bool:
-        oldest, *others = [table.num_rows for table in self._tables[-_FAN:]]
+        oldest, *others = [run.table.num_rows for run in self._runs[-_FAN:]]
         return len(others) == _FAN - 1 and oldest <= _FAN * sum(others)
 
-    def _merge(self, tables: list[pa.Table]) -> pa.Table:
-        return self.partials.merge(pa.concat_tables(tables).combine_chunks()) if len(tables) > 1 else tables[0]
+    def _merge(self, runs: list[_Run]) -> _Run:
+        if len(runs) == 1 and runs[0].merged:
+            return runs[0]
+        return self._run(self.partials.merge(pa.concat_tables([run.table for run in runs]).combine_chunks()), True)

@@ -65,7 +65,7 @@ class InterpretedChain:
         if self._groups is None:
             return
         for batch in state.combine_chunks().to_batches():
-            self._groups.add(self._groups.partials.merge(self._groups.partials.encode(batch)))
+            self._groups.add(self._groups.partials.encode(batch), merged=False)
 
     @property
     def groups(self) -> int:

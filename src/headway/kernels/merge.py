@@ -1,4 +1,9 @@
-"""The second step of an aggregation: partials of many nodes become groups, groups become results."""
+"""The second step of an aggregation: partials of many nodes become groups, groups become results.
+
+1. What came since the last result is kept apart from what was there before: to give the groups that changed costs in
+   proportion to them, not to all groups.
+2. With few groups it is cheaper to merge them all than to look some of them up.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +14,34 @@ from headway.dataflow.graph import Aggregate
 from headway.kernels.groups import Groups
 from headway.kernels.partials import CHANGED, Partials
 
+_FEW = 4096
+
 
 class Merge:
     """The merge kernel of one aggregate, for the groups of the buckets it is given. See `api.MergeKernel`.
 
-    An aggregate without keys has one group from the start: only one operator must run its Merge.
+    An aggregate without keys has one group from the start: only one operator may run its Merge.
     """
 
     def __init__(self, aggregate: Aggregate) -> None:
         self._partials = Partials(aggregate)
-        self._groups = Groups(self._partials)
+        self._settled = Groups(self._partials)
+        self._changed = Groups(self._partials)
         self._emit = {"append": self._append, "update": self._update, "complete": self._complete}
-        self._any_changed = False
-        # True iff the one group of an aggregate without keys is there without anything having come.
+        # True iff the one group of an aggregate without keys is there without anything having been restored.
         self._seeded = not aggregate.keys
         if self._seeded:
-            self._add(self._partials.empty_group(), changed=True)
+            self._changed.add(self._partials.empty_group())
 
     def merge(self, partials: pa.RecordBatch, watermark: int | None) -> int:
+        """See `api.MergeKernel`. Spark drops nothing in complete mode: give no watermark then."""
         table = self._partials.encode(partials)
         late = 0
         if watermark is not None and self._partials.aggregate.event_key is not None:
-            timely = pc.invert(self._partials.ended(table, watermark))
-            late = timely.length() - pc.sum(timely).as_py()
-            table = table.filter(timely) if late else table
-        if table.num_rows:
-            self._add(self._partials.merge(table), changed=True)
+            ended = self._partials.ended(table, watermark)
+            late = ended.true_count
+            table = table.filter(pc.invert(ended)) if late else table
+        self._changed.add(table, merged=False)
         return late
 
     def emit(self, mode: str, watermark: int | None) -> pa.RecordBatch | None:
@@ -42,56 +49,63 @@ class Merge:
         return self._partials.finish(due) if due is not None and due.num_rows else None
 
     def snapshot(self) -> pa.Table:
-        table = self._groups.merged()
+        table = self._merged([_flagged(self._settled.merged(), False), _flagged(self._changed.merged(), True)])
         if table is None:
-            return self._snapshot_schema.empty_table()
-        batch = self._partials.decode(table)
-        return pa.Table.from_batches([batch]).append_column(CHANGED, table.column(CHANGED))
+            return self._partials.schema.append(pa.field(CHANGED, pa.bool_())).empty_table()
+        partials = pa.Table.from_batches([self._partials.decode(table)])
+        return partials.append_column(CHANGED, table.column(CHANGED))
 
     def restore(self, state: pa.Table) -> None:
         if self._seeded and state.num_rows:
-            self._groups.take()
-            self._any_changed = self._seeded = False
+            self._changed.take()
+            self._seeded = False
         for batch in state.combine_chunks().to_batches():
             table = self._partials.encode(batch)
-            self._any_changed |= pc.any(table.column(CHANGED)).as_py() is True
-            self._groups.add(self._partials.merge(table))
+            changed = pc.fill_null(table.column(CHANGED), True)
+            table = table.drop_columns([CHANGED])
+            self._changed.add(table.filter(changed), merged=False)
+            self._settled.add(table.filter(pc.invert(changed)), merged=False)
 
     @property
     def groups(self) -> int:
-        table = self._groups.merged()
+        table = self._merged([self._settled.merged(), self._changed.merged()])
         return 0 if table is None else table.num_rows
 
-    @property
-    def _snapshot_schema(self) -> pa.Schema:
-        return self._partials.schema.append(pa.field(CHANGED, pa.bool_()))
-
-    def _add(self, table: pa.Table, changed: bool) -> None:
-        self._groups.add(table.append_column(CHANGED, pa.repeat(changed, table.num_rows)))
-        self._any_changed |= changed
-
     def _append(self, watermark: int | None) -> pa.Table | None:
-        return self._groups.take_ended(watermark)
+        return self._merged([self._settled.take_ended(watermark), self._changed.take_ended(watermark)])
 
     def _update(self, watermark: int | None) -> pa.Table | None:
-        changed = None
-        if self._any_changed:
-            table = self._groups.merged()
-            changed = None if table is None else table.filter(table.column(CHANGED))
-            self._settle(table)
-        self._groups.take_ended(watermark)
+        news = self._changed.take()
+        changed = None if news is None else self._settle(news)
+        self._settled.take_ended(watermark)
         return changed
 
     def _complete(self, watermark: int | None) -> pa.Table | None:
-        if not self._any_changed:
+        news = self._changed.take()
+        if news is None:
             return None
-        table = self._groups.merged()
-        self._settle(table)
-        return table
+        self._settled.add(news)
+        return self._settled.merged()
 
-    def _settle(self, table: pa.Table | None) -> None:
-        """All groups are as they were last emitted."""
-        self._any_changed = False
-        if table is not None:
-            at = table.column_names.index(CHANGED)
-            self._groups.replace(table.set_column(at, CHANGED, pa.repeat(False, table.num_rows)))
+    def _settle(self, news: pa.Table) -> pa.Table:
+        """Add `news` to the settled groups; the groups that this changed, as they are now."""
+        few = self._settled.rows <= _FEW
+        old = [self._settled.merged()] if few else self._settled.alike(news)
+        merged = self._merged([*(_flagged(table, False) for table in old), _flagged(news, True)])
+        assert merged is not None
+        if few:
+            self._settled.replace(merged.drop_columns([CHANGED]))
+        else:
+            self._settled.add(news)
+        return merged.filter(merged.column(CHANGED))
+
+    def _merged(self, tables: list[pa.Table | None]) -> pa.Table | None:
+        """One row of every group in `tables`, of each of which that is true already."""
+        present = [table for table in tables if table is not None]
+        if len(present) < 2:
+            return present[0] if present else None
+        return self._partials.merge(pa.concat_tables(present).combine_chunks())
+
+
+def _flagged(table: pa.Table | None, changed: bool) -> pa.Table | None:
+    return None if table is None else table.append_column(CHANGED, pa.repeat(changed, table.num_rows))

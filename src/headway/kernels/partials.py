@@ -42,6 +42,9 @@ class Partials:
         self._names = self.keys + [name for names in self._states for name in names]
         self._initial = [initial for function in self.functions for initial in function.initial]
         self._collecting = any(COLLECT in f.reductions for f in self.functions)
+        self._aggregations = {flagged: self._aggregation(flagged) for flagged in (False, True)}
+        states = zip(self.functions, self._states, strict=True)
+        self._widening = [(function, names) for function, names in states if function.widens]
         self._end = None if aggregate.event_key is None else sum(widths[: aggregate.event_key + 1]) - 1
 
     def lift(self, batch: pa.RecordBatch) -> pa.Table:
@@ -81,7 +84,7 @@ class Partials:
         wide = self._each(table, Function.widen)
         if self._collecting:
             wide = wide.append_column(_ROW, pa.array(np.arange(table.num_rows)))
-        merged = _group(wide, self.keys, self._reductions(wide))
+        merged = _grouped(wide, self._aggregations[CHANGED in table.column_names])
         if self._collecting:
             merged = self._collected(wide, merged)
         return self._each(merged, Function.narrow)
@@ -91,14 +94,14 @@ class Partials:
         states = [pa.array([initial], field.type) for initial, field in zip(self._initial, self.schema, strict=True)]
         return self.encode(batch_of(states, self.schema, 1))
 
-    def ended(self, table: pa.Table, watermark: int) -> pa.ChunkedArray:
+    def ended(self, table: pa.Table, watermark: int) -> pa.Array:
         """Which groups `watermark` ends."""
         return pc.fill_null(pc.less_equal(self.ends(table), watermark), False)
 
-    def ends(self, table: pa.Table) -> pa.ChunkedArray:
+    def ends(self, table: pa.Table) -> pa.Array:
         """When the groups end, in microseconds; only if there is an event-time key."""
         assert self._end is not None
-        return table.column(self._end).cast(pa.int64())
+        return whole(table.column(self._end)).view(pa.int64())
 
     def _plain_keys(self, arrays: Sequence[pa.Array], rows: int) -> Columns:
         if not arrays:
@@ -111,23 +114,25 @@ class Partials:
         pairs = zip(self._key_types, self._optional, strict=True)
         return [plain_keys.unflatten(kind, plain, optional) for kind, optional in pairs]
 
-    def _reductions(self, table: pa.Table) -> list[tuple[str, str]]:
+    def _aggregation(self, flagged: bool) -> acero.AggregateNodeOptions:
+        """How Arrow merges tables, those with a column `changed` if `flagged`."""
         pairs = [
             (name, reduction)
             for function, names in zip(self.functions, self._states, strict=True)
             for name, reduction in zip(names, function.reductions, strict=True)
             if reduction != COLLECT
         ]
-        pairs += [(CHANGED, "any")] if CHANGED in table.column_names else []
-        return pairs + ([(_ROW, COLLECT)] if self._collecting else [])
+        pairs += [(CHANGED, "any")] if flagged else []
+        pairs += [(_ROW, COLLECT)] if self._collecting else []
+        return acero.AggregateNodeOptions([(name, f"hash_{f}", None, name) for name, f in pairs], keys=self.keys)
 
     def _each(self, table: pa.Table, change: Callable[[Function, Columns], Columns]) -> pa.Table:
         """`table` with the columns of every function changed by one of its methods."""
-        for function, names in zip(self.functions, self._states, strict=True):
-            if not function.widens:
-                continue
-            for name, column in zip(names, change(function, [whole(table.column(n)) for n in names]), strict=True):
-                table = table.set_column(table.column_names.index(name), name, column)
+        for function, names in self._widening:
+            columns = [whole(table.column(name)) for name in names]
+            for name, old, new in zip(names, columns, change(function, columns), strict=True):
+                if new is not old:
+                    table = table.set_column(table.column_names.index(name), name, new)
         return table
 
     def _collected(self, wide: pa.Table, merged: pa.Table) -> pa.Table:
@@ -152,14 +157,10 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _group(table: pa.Table, keys: list[str], reductions: list[tuple[str, str]]) -> pa.Table:
-    """Rows grouped by `keys`, in the calling thread."""
-    aggregations = [(name, f"hash_{function}", None, name) for name, function in reductions]
-    steps = [
-        acero.Declaration("table_source", acero.TableSourceNodeOptions(table)),
-        acero.Declaration("aggregate", acero.AggregateNodeOptions(aggregations, keys=keys)),
-    ]
-    return acero.Declaration.from_sequence(steps).to_table(use_threads=False)
+def _grouped(table: pa.Table, aggregation: acero.AggregateNodeOptions) -> pa.Table:
+    """Rows grouped, in the calling thread."""
+    source = acero.Declaration("table_source", acero.TableSourceNodeOptions(table))
+    return acero.Declaration("aggregate", aggregation, inputs=[source]).to_table(use_threads=False)
 
 
 def _arguments(call: AggCall, batch: pa.RecordBatch) -> Columns:
