@@ -1,5 +1,7 @@
 """The errors a user can meet; each names the thing that is wrong and the way out."""
 
+from pyspark.errors import StreamingQueryException
+
 
 class HeadwayError(Exception):
     """Base of every error that Headway raises on purpose."""
@@ -21,5 +23,12 @@ class InvalidOption(HeadwayError):
     """An option, format or setting that is unknown or has a bad value; known when `start()` is called."""
 
 
-class StreamingQueryFailed(HeadwayError):
-    """A query that ran and failed; carries the traceback of the user's own code where there is one."""
+class StreamingQueryFailed(HeadwayError, StreamingQueryException):  # type: ignore[misc]
+    """A query that ran and failed; carries the traceback of the user's own code where there is one.
+
+    It is a PySpark `StreamingQueryException` too, so that programs that catch that one go on working.
+    """
+
+
+class FallbackWarning(UserWarning):
+    """A query runs on Structured Streaming, because a part of it cannot run natively; the text names the part."""

@@ -33,7 +33,8 @@ class QuerySpec:
     """All that the runtime needs to run a query.
 
     `id` outlives restarts from the same checkpoint, `run_id` does not. `latency` is the target in seconds, None for a
-    bulk query. `checkpoint` is None iff nothing outlives the run. `options` are the writer's, as the user wrote them.
+    bulk query. `checkpoint` is a directory, None iff the query cannot resume. `options` are the writer's, as the user
+    wrote them. `ordered`: results leave in the order of their events.
     """
 
     id: str
@@ -46,3 +47,4 @@ class QuerySpec:
     checkpoint: str | None
     trigger: Trigger = field(default_factory=Trigger)
     options: dict[str, str] = field(default_factory=dict)
+    ordered: bool = False

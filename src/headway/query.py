@@ -1,0 +1,117 @@
+"""`StreamingQuery`: a handle to a query, with PySpark's members, whichever engine runs it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+HEADWAY = "headway"
+SPARK = "spark"
+
+
+class Run(Protocol):
+    """What the handle needs of an engine's query; see `headway.runs`."""
+
+    engine: str
+    id: str
+    run_id: str
+    name: str | None
+
+    @property
+    def active(self) -> bool: ...
+
+    def status(self) -> dict[str, Any]: ...
+
+    def progress(self) -> list[StreamingQueryProgress]: ...
+
+    def last_progress(self) -> StreamingQueryProgress | None: ...
+
+    def wait(self, timeout: float | None) -> bool:
+        """Whether the query has ended; True at once where it has. Never raises the query's own error."""
+
+    def process_all_available(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def explain(self, extended: bool) -> str: ...
+
+    def error(self) -> StreamingQueryException | None: ...
+
+
+class StreamingQuery:
+    """A query that runs in the background. All methods may be called from any thread.
+
+    `engine` says who runs it: "headway", or "spark" where it fell back to Structured Streaming.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @property
+    def engine(self) -> str:
+        return self._run.engine
+
+    @property
+    def id(self) -> str:
+        """The same over restarts from the same checkpoint."""
+        return self._run.id
+
+    @property
+    def runId(self) -> str:
+        """Another one in every start."""
+        return self._run.run_id
+
+    @property
+    def name(self) -> str | None:
+        return self._run.name
+
+    @property
+    def isActive(self) -> bool:
+        return self._run.active
+
+    @property
+    def status(self) -> dict[str, Any]:
+        return self._run.status()
+
+    @property
+    def recentProgress(self) -> list[StreamingQueryProgress]:
+        return self._run.progress()
+
+    @property
+    def lastProgress(self) -> StreamingQueryProgress | None:
+        """PySpark's progress; what is Headway's own is under the key "headway"."""
+        return self._run.last_progress()
+
+    def awaitTermination(self, timeout: float | None = None) -> bool | None:
+        """Wait until the query has ended, or for `timeout` seconds; raise its error if it failed.
+
+        With a timeout: whether it has ended. Without one: None.
+        """
+        if timeout is not None and (isinstance(timeout, bool) or timeout < 0):
+            raise ValueError(f"timeout must be a number of seconds, zero or more, not {timeout!r}")
+        ended = self._run.wait(timeout)
+        error = self._run.error() if ended else None
+        if error is not None:
+            raise error
+        return ended if timeout is not None else None
+
+    def processAllAvailable(self) -> None:
+        """Wait until all that is in the sources now is in the sink; for tests."""
+        self._run.process_all_available()
+
+    def stop(self) -> None:
+        self._run.stop()
+
+    def explain(self, extended: bool = False) -> None:
+        """Print how the query runs."""
+        print(self._run.explain(extended))
+
+    def exception(self) -> StreamingQueryException | None:
+        """Why the query ended, if it failed."""
+        return self._run.error()
+
+    def __repr__(self) -> str:
+        state = "active" if self.isActive else "ended"
+        return f"<StreamingQuery {self.name or self.id} on {self.engine}, {state}>"

@@ -1,0 +1,176 @@
+"""`headway.start`: nodes inside a Spark cluster, and the object through which queries go to them.
+
+1. A node takes one of Spark's slots for as long as it lives, and one slot is always left to Spark's own jobs.
+2. A SparkSession that was made here is stopped with Headway; one that was given is left alone.
+3. One Headway per Spark application: a second one would compete with the first for the slots.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import re
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headway.errors import HeadwayError, InvalidOption
+from headway.java import ensure_java
+
+if TYPE_CHECKING:
+    from headway.cluster.runtime import Runtime
+    from headway.query import StreamingQuery
+    from headway.streams import StreamingQueryManager
+    from headway.writer import DataStreamWriter, WriteSettings
+
+_log = logging.getLogger("headway")
+_LEFT_TO_SPARK = 2
+_running: dict[str, Headway] = {}
+
+
+class Headway:
+    """A running Headway. Use it as a context manager, or call `stop`.
+
+    `spark` is the session its queries belong to, `nodes` how many nodes it has.
+    """
+
+    def __init__(self, spark: SparkSession, runtime: Runtime, nodes: int, owns_session: bool) -> None:
+        from headway.streams import StreamingQueryManager
+
+        self.spark = spark
+        self.nodes = nodes
+        self._runtime = runtime
+        self._owns_session = owns_session
+        self._application = str(spark.sparkContext.applicationId)
+        self._streams = StreamingQueryManager(spark)
+        _running[self._application] = self
+        atexit.register(self.stop)
+
+    def writeStream(self, df: DataFrame) -> DataStreamWriter:
+        """A writer for a streaming DataFrame, with PySpark's methods, `latency` and `ordered`."""
+        from headway.writer import DataStreamWriter
+
+        return DataStreamWriter(self, df)
+
+    @property
+    def streams(self) -> StreamingQueryManager:
+        """The queries that were started here, and listeners to them."""
+        return self._streams
+
+    def explain(self, df: DataFrame) -> None:
+        """Print the dataflow of a DataFrame: what of it is compiled, interpreted, or falls back, and why."""
+        from headway.frontend import explain
+
+        print(explain(df))
+
+    def stop(self) -> None:
+        """Stop all queries, then the nodes. Calling it again does nothing."""
+        if _running.pop(self._application, None) is not self:
+            return
+        atexit.unregister(self.stop)
+        self._streams.close()
+        self._runtime.stop()
+        if self._owns_session:
+            self.spark.stop()
+
+    def _launch(self, settings: WriteSettings, fallback: bool) -> StreamingQuery:
+        from headway.launch import launch
+
+        if _running.get(self._application) is not self:
+            raise HeadwayError("this Headway was stopped: call headway.start() again")
+        return launch(self.spark, self._runtime, self._streams, settings, fallback)
+
+    def __enter__(self) -> Headway:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def start(
+    spark: SparkSession | None = None,
+    *,
+    nodes: int | None = None,
+    threads: int | None = None,
+    policy: str = "fifo",
+    conf: Mapping[str, str] | None = None,
+) -> Headway:
+    """Start Headway's nodes in `spark`, or in a local session made for it.
+
+    `nodes` is how many; by default one per core, as far as Spark's slots go. `threads` is the worker threads of each
+    node. `policy` says which operator runs next. `conf` are the settings whose names begin with "headway.".
+    """
+    for name, number in (("nodes", nodes), ("threads", threads)):
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
+            raise InvalidOption(f"{name} must be a whole number, 1 or more, not {number!r}")
+    session = spark if spark is not None else _local_session(nodes or os.cpu_count() or 1)
+    try:
+        return _start(session, nodes, threads or 1, policy, dict(conf or {}), owns_session=spark is None)
+    except BaseException:
+        if spark is None:
+            session.stop()
+        raise
+
+
+def _start(
+    spark: SparkSession, nodes: int | None, threads: int, policy: str, conf: dict[str, str], owns_session: bool
+) -> Headway:
+    from headway.cluster.runtime import Runtime
+
+    if spark.sparkContext.applicationId in _running:
+        raise HeadwayError("Headway runs in this Spark application already: use that one, or stop() it first")
+    count = node_count(nodes, slots(spark), _may_grow(spark))
+    runtime = Runtime(spark, count, threads, policy, conf)
+    runtime.start()
+    return Headway(spark, runtime, count, owns_session)
+
+
+def _local_session(nodes: int) -> SparkSession:
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        raise HeadwayError("there is a SparkSession already: hand it over with headway.start(spark)")
+    ensure_java()
+    builder = SparkSession.builder.master(f"local[{nodes + _LEFT_TO_SPARK}]").appName("headway")
+    return builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+
+
+def node_count(asked: int | None, slots: int, may_grow: bool = False) -> int:
+    """How many nodes to start where Spark has so many slots.
+
+    >>> node_count(None, slots=4) <= 3
+    True
+    """
+    if slots < 2 and not may_grow:
+        raise HeadwayError(
+            f"Spark has {slots} slot, and Headway needs one per node and one for Spark itself: "
+            'start Spark with more, such as SparkSession.builder.master("local[4]")'
+        )
+    if may_grow:
+        return asked or max(1, slots - 1)
+    if asked is not None and asked > slots - 1:
+        _log.warning("%d nodes were asked for; Spark has %d slots and keeps one: %d nodes", asked, slots, slots - 1)
+    return min(asked or os.cpu_count() or 1, slots - 1)
+
+
+def slots(spark: SparkSession) -> int:
+    """How many tasks Spark can run at once."""
+    context = spark.sparkContext
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", context.master)
+    cluster = re.fullmatch(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,.*\]", context.master)
+    if local:
+        cores = os.cpu_count() or 1 if local.group(1) == "*" else int(local.group(1) or 1)
+    elif cluster:
+        cores = int(cluster.group(1)) * int(cluster.group(2))
+    else:
+        cores = int(context.defaultParallelism)
+    return cores // int(context.getConf().get("spark.task.cpus", "1") or 1)
+
+
+def _may_grow(spark: SparkSession) -> bool:
+    """With dynamic allocation, asking for a node brings an executor."""
+    return str(spark.sparkContext.getConf().get("spark.dynamicAllocation.enabled", "false")).lower() == "true"

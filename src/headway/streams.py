@@ -1,0 +1,158 @@
+"""`hw.streams`: the queries that run, on either engine, and the listeners to them; PySpark's `StreamingQueryManager`.
+
+1. A listener is an ordinary PySpark `StreamingQueryListener` and gets PySpark's own event objects. What it raises is
+   logged and goes no further.
+2. A query is active from `started` until its engine says that it has ended; then its clean-up runs, once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+    StreamingQueryProgress,
+)
+
+from headway.observe.progress import now_iso
+from headway.query import SPARK, StreamingQuery
+
+_log = logging.getLogger("headway.streams")
+
+
+class _SparkEvents(StreamingQueryListener):  # type: ignore[misc]
+    """Hears Spark's own queries and passes on what concerns those that fell back to it."""
+
+    def __init__(self, manager: StreamingQueryManager) -> None:
+        self._manager = manager
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        """The manager tells this itself, when it knows the query."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        self._manager._spark_event("onQueryProgress", str(event.progress.id), event)
+
+    def onQueryIdle(self, event: Any) -> None:
+        self._manager._spark_event("onQueryIdle", str(event.id), event)
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """The manager tells this itself, for both engines alike."""
+
+
+class StreamingQueryManager:
+    """The queries of one Headway."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._active: dict[str, StreamingQuery] = {}
+        self._changed = threading.Condition()
+        # Not None iff a query has ended since the last reset; then the error of the first that failed, if one did.
+        self._ended: list[StreamingQueryException | None] = []
+        self._listeners: list[StreamingQueryListener] = []
+        self._spark_events: _SparkEvents | None = None
+
+    @property
+    def active(self) -> list[StreamingQuery]:
+        with self._changed:
+            known = list(self._active.values())
+        return [query for query in known if query.isActive]
+
+    def get(self, id: str) -> StreamingQuery | None:
+        """The active query of this id, None if there is none."""
+        with self._changed:
+            return self._active.get(id)
+
+    def awaitAnyTermination(self, timeout: float | None = None) -> bool | None:
+        """Wait until any query has ended since the start or `resetTerminated`; raise its error if it failed."""
+        with self._changed:
+            ended = self._changed.wait_for(lambda: bool(self._ended), timeout)
+            error = next((error for error in self._ended if error is not None), None)
+        if error is not None:
+            raise error
+        return ended if timeout is not None else None
+
+    def resetTerminated(self) -> None:
+        """Forget the queries that have ended."""
+        with self._changed:
+            self._ended.clear()
+
+    def addListener(self, listener: StreamingQueryListener) -> None:
+        listener._set_spark_session(self._spark)
+        with self._changed:
+            self._listeners.append(listener)
+        self._hear_spark()
+
+    def removeListener(self, listener: StreamingQueryListener) -> None:
+        with self._changed:
+            self._listeners = [known for known in self._listeners if known is not listener]
+
+    def started(self, query: StreamingQuery, cleanup: Callable[[], None]) -> None:
+        """A query has started; `cleanup` is called when it has ended."""
+        with self._changed:
+            self._active[query.id] = query
+        if query.engine == SPARK:
+            self._hear_spark()
+        self._tell("onQueryStarted", QueryStartedEvent(UUID(query.id), UUID(query.runId), query.name, now_iso(), set()))
+        name = f"headway-watch-{query.name or query.id}"
+        threading.Thread(target=self._watch, args=(query, cleanup), name=name, daemon=True).start()
+
+    def progressed(self, progress: StreamingQueryProgress) -> None:
+        self._tell("onQueryProgress", QueryProgressEvent(progress))
+
+    def _watch(self, query: StreamingQuery, cleanup: Callable[[], None]) -> None:
+        query._run.wait(None)
+        self._ended_now(query, cleanup)
+
+    def _ended_now(self, query: StreamingQuery, cleanup: Callable[[], None]) -> None:
+        error = query.exception()
+        try:
+            cleanup()
+        except Exception:
+            _log.exception("cleaning up after %r", query)
+        with self._changed:
+            if self._active.get(query.id) is query:
+                del self._active[query.id]
+            self._ended.append(error)
+            self._changed.notify_all()
+        told = str(error) if error is not None else None
+        self._tell("onQueryTerminated", QueryTerminatedEvent(UUID(query.id), UUID(query.runId), told, None))
+
+    def _tell(self, method: str, event: Any) -> None:
+        with self._changed:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            try:
+                getattr(listener, method)(event)
+            except Exception:
+                _log.exception("%s.%s", type(listener).__name__, method)
+
+    def _spark_event(self, method: str, query_id: str, event: Any) -> None:
+        query = self.get(query_id)
+        if query is not None and query.engine == SPARK:
+            self._tell(method, event)
+
+    def _hear_spark(self) -> None:
+        """Listen to Spark once there is somebody to tell and something to hear."""
+        with self._changed:
+            needed = self._listeners and any(query.engine == SPARK for query in self._active.values())
+            if not needed or self._spark_events is not None:
+                return
+            self._spark_events = _SparkEvents(self)
+        self._spark.streams.addListener(self._spark_events)
+
+    def close(self) -> None:
+        """Stop every query and stop listening to Spark."""
+        for query in self.active:
+            query.stop()
+        if self._spark_events is not None:
+            self._spark.streams.removeListener(self._spark_events)
+            self._spark_events = None
