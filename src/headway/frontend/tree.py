@@ -33,7 +33,8 @@ class Tree:
 def parse(flat: list[dict[str, Any]]) -> Tree:
     """The tree of one flat list.
 
-    >>> parse([{"class": "a.b.Not", "num-children": 1, "child": 0}, {"class": "a.b.X", "num-children": 0}]).child("child").name
+    >>> flat = [{"class": "a.b.Not", "num-children": 1, "child": 0}, {"class": "a.b.X", "num-children": 0}]
+    >>> parse(flat).child("child").name
     'X'
     """
     tree, end = _parse(flat, 0)

@@ -1,0 +1,196 @@
+"""Relations and expressions as text, for people and for tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyspark.sql import types as T
+
+from headway.dataflow.expr import Call, Column, Expr, Literal
+from headway.dataflow.graph import (
+    AggCall,
+    Aggregate,
+    Expand,
+    Filter,
+    Project,
+    Relation,
+    Source,
+    StaticJoin,
+    Union,
+    Watermark,
+)
+from headway.dataflow.types import Schema
+
+Note = Callable[[Relation], str | None]
+_UNITS = ((3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms"), (1, "us"))
+
+
+def tree(root: Relation, note: Note = lambda _: None) -> str:
+    """The dataflow below `root`, a line per relation, inputs indented below it; `note` may add to a line.
+
+    A relation that several others read has a number, and is shown once.
+    """
+    uses: Counter[int] = Counter()
+    _count(root, uses)
+    numbers = {relation: i for i, relation in enumerate((r for r, n in uses.items() if n > 1), start=1)}
+    return "\n".join(_lines(root, note, numbers, set(), "", ""))
+
+
+def _count(relation: Relation, uses: Counter[int]) -> None:
+    uses[id(relation)] += 1
+    if uses[id(relation)] == 1:
+        for below in relation.inputs:
+            _count(below, uses)
+
+
+def _lines(
+    relation: Relation, note: Note, numbers: dict[int, int], shown: set[int], first: str, rest: str
+) -> Iterator[str]:
+    number = numbers.get(id(relation))
+    label = f"[{number}] " if number else ""
+    if id(relation) in shown:
+        yield f"{first}{label}as above"
+        return
+    shown.add(id(relation))
+    remark = note(relation)
+    yield f"{first}{label}{describe(relation)}{f'  <- {remark}' if remark else ''}"
+    for i, below in enumerate(relation.inputs):
+        last = i == len(relation.inputs) - 1
+        yield from _lines(
+            below, note, numbers, shown, rest + ("+- " if last else ":- "), rest + ("   " if last else ":  ")
+        )
+
+
+def describe(relation: Relation) -> str:
+    """One line on `relation` itself."""
+    return f"{type(relation).__name__} {_DESCRIBE[type(relation)](relation)}".rstrip()
+
+
+def expression(expr: Expr, schema: Schema) -> str:
+    """`expr` over rows of `schema`."""
+    if isinstance(expr, Column):
+        return _column(expr.index, schema)
+    if isinstance(expr, Literal):
+        return _literal(expr)
+    assert isinstance(expr, Call)
+    args = [expression(arg, schema) for arg in expr.args]
+    if expr.function == "GetStructField":
+        struct = expr.args[0].type
+        assert isinstance(struct, T.StructType)
+        return f"{args[0]}.{struct.names[expr.option('ordinal')]}"
+    if expr.function == "TimeWindow":
+        args += _window(expr)
+    if expr.function == "Cast":
+        args[0] += f" as {expr.type.simpleString()}"
+    return f"{expr.function}({', '.join(args)})"
+
+
+def _column(index: int, schema: Schema) -> str:
+    name = schema[index].name
+    alone = sum(f.name == name for f in schema) == 1
+    return name if alone else f"{name}#{index}"
+
+
+def _literal(literal: Literal) -> str:
+    if literal.value is None:
+        return "null"
+    if isinstance(literal.type, T.StringType | T.BinaryType | T.NumericType | T.BooleanType):
+        return str(literal.value) if isinstance(literal.type, T.DecimalType) else repr(literal.value)
+    return f"{literal.type.simpleString()} {literal.value}"
+
+
+def _window(window: Call) -> list[str]:
+    options: dict[str, Any] = dict(window.options)
+    text = [duration(options["duration"])]
+    if options["slide"] != options["duration"]:
+        text.append(f"every {duration(options['slide'])}, {options['index']} back")
+    if options["offset"]:
+        text.append(f"from {duration(options['offset'])}")
+    return text
+
+
+def duration(us: int) -> str:
+    """Microseconds in the largest unit that divides them.
+
+    >>> duration(90_000_000)
+    '90 s'
+    """
+    size, unit = next((size, unit) for size, unit in _UNITS if us % size == 0)
+    return f"{us // size} {unit}"
+
+
+def _named(expr: Expr, name: str, schema: Schema) -> str:
+    text = expression(expr, schema)
+    return text if text == name else f"{text} AS {name}"
+
+
+def _source(source: Source) -> str:
+    fields = ", ".join(f"{f.name}: {f.type.simpleString()}" for f in source.schema)
+    options = ", ".join(f"{key}={value}" for key, value in source.options)
+    return f"{source.format} [{fields}]{f' {{{options}}}' if options else ''}"
+
+
+def _filter(relation: Filter) -> str:
+    return expression(relation.condition, relation.input.schema)
+
+
+def _project(relation: Project) -> str:
+    pairs = zip(relation.exprs, relation.schema, strict=True)
+    return f"[{', '.join(_named(expr, f.name, relation.input.schema) for expr, f in pairs)}]"
+
+
+def _expand(relation: Expand) -> str:
+    below = relation.input.schema
+    rows = [
+        f"[{', '.join(_named(expr, f.name, below) for expr, f in zip(row, relation.schema, strict=True))}]"
+        for row in relation.projections
+    ]
+    return ", ".join(rows)
+
+
+def _watermark(relation: Watermark) -> str:
+    return f"{_column(relation.column, relation.schema)}, {duration(relation.delay_us)} behind"
+
+
+def _static_join(relation: StaticJoin) -> str:
+    stream = relation.input.schema
+    table = relation.schema[len(stream) :]
+    keys = ", ".join(
+        f"{expression(left, stream)} = {expression(right, table)}"
+        for left, right in zip(relation.stream_keys, relation.table_keys, strict=True)
+    )
+    condition = f", {expression(relation.condition, relation.schema)}" if relation.condition else ""
+    return f"{relation.how} on {keys}{condition}, {relation.table.table.num_rows} rows"
+
+
+def _union(_: Union) -> str:
+    return ""
+
+
+def _aggregate(relation: Aggregate) -> str:
+    below, width = relation.input.schema, len(relation.keys)
+    keys = [_named(key, f.name, below) for key, f in zip(relation.keys, relation.schema, strict=False)]
+    calls = [
+        f"{_call(call, below)} AS {f.name}" for call, f in zip(relation.aggs, relation.schema[width:], strict=True)
+    ]
+    event = f", ends by {relation.schema[relation.event_key].name}" if relation.event_key is not None else ""
+    return f"by [{', '.join(keys)}] [{', '.join(calls)}]{event}"
+
+
+def _call(call: AggCall, schema: Schema) -> str:
+    text = f"{call.function}({', '.join(expression(arg, schema) for arg in call.args) or '*'})"
+    return f"{text} where {expression(call.filter, schema)}" if call.filter else text
+
+
+_DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
+    Source: _source,
+    Filter: _filter,
+    Project: _project,
+    Expand: _expand,
+    Watermark: _watermark,
+    StaticJoin: _static_join,
+    Union: _union,
+    Aggregate: _aggregate,
+}

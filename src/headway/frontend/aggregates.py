@@ -1,0 +1,208 @@
+"""Lowering of Aggregate: keys become columns, each distinct aggregate function one call, the rest a projection after.
+
+Catalyst mixes grouping, aggregation and arithmetic on results in one node; here they are two or three relations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from pyspark.sql import types as T
+
+from headway.dataflow.expr import Column, Expr
+from headway.dataflow.graph import AggCall, Aggregate
+from headway.dataflow.types import Field
+from headway.errors import UnsupportedPlan
+from headway.frontend.plan import PlanNode
+from headway.frontend.relations import Expressions, Lowered, PlanLowering, expr_id, field_of, lowers_relation
+from headway.frontend.tree import Tree
+
+Options = tuple[tuple[str, Any], ...]
+_MAX_PRECISION = 38
+_HLL_LEAST, _HLL_LAST_WITH_TABLES = 4, 18
+
+
+@dataclass
+class _Calls:
+    """The distinct aggregate calls of one node, in order of appearance, with the name of their first use."""
+
+    lower: PlanLowering
+    input: Expressions
+    calls: list[AggCall] = field(default_factory=list)
+
+    def index(self, tree: Tree) -> int:
+        """The position of an AggregateExpression among the calls."""
+        call = self._call(tree)
+        if call not in self.calls:
+            self.calls.append(call)
+        return self.calls.index(call)
+
+    def _call(self, tree: Tree) -> AggCall:
+        function = tree.children[0]
+        made = _FUNCTIONS.get(function.name)
+        if made is None:
+            raise UnsupportedPlan(f"aggregate function {function.name}")
+        if tree.fields["isDistinct"]:
+            raise UnsupportedPlan(f"{function.name.lower()}(distinct ...)")
+        filtered = self.input(tree.children[1]) if "filter" in tree.fields else None
+        return replace(made(function, self), filter=filtered)
+
+
+@dataclass(frozen=True)
+class _Results(Expressions):
+    """Lowers result expressions: `columns` are the keys, aggregate functions are the columns after them."""
+
+    calls: _Calls
+    keys: dict[str, Column]
+    width: int
+
+    def __call__(self, tree: Tree) -> Expr:
+        if tree.name == "AggregateExpression":
+            at = self.calls.index(tree)
+            return Column(self.calls.calls[at].type, self.width + at)
+        key = self.keys.get(_shape(tree))
+        return key if key is not None else super().__call__(tree)
+
+
+@lowers_relation("Aggregate")
+def _aggregate(node: PlanNode, lower: PlanLowering) -> Lowered:
+    grouping = node.expressions("groupingExpressions")
+    below, keys = _with_keys(lower(node.children[0]), grouping, lower)
+    calls = _Calls(lower, lower.expressions(below))
+    named = node.expressions("aggregateExpressions")
+    results = _results(calls, below, keys, grouping)
+    exprs = [results(tree) for tree in named]
+    names = [tree.fields["name"] for tree in named]
+    relation = _relation(lower, below, keys, calls.calls, dict(zip(exprs, names, strict=True)))
+    return lower.project(relation, exprs, names, map(expr_id, named))
+
+
+def _with_keys(below: Lowered, grouping: tuple[Tree, ...], lower: PlanLowering) -> tuple[Lowered, list[Column]]:
+    """`below` with a column for every grouping expression that is not one already, and the keys' columns."""
+    exprs = [lower.expressions(below)(tree) for tree in grouping]
+    computed = list(dict.fromkeys(expr for expr in exprs if not isinstance(expr, Column)))
+    if not computed:
+        return below, [expr for expr in exprs if isinstance(expr, Column)]
+    width = len(below.ids)
+    same = [Column(f.type, i) for i, f in enumerate(below.schema)]
+    names = [f.name for f in below.schema] + [f"_key{i}" for i in range(len(computed))]
+    # Nothing refers to the computed columns by an id of Catalyst's, which are never negative.
+    widened = lower.project(below, [*same, *computed], names, [*below.ids, *range(-len(computed), 0)])
+    places = {expr: Column(expr.type, width + i) for i, expr in enumerate(computed)}
+    return widened, [expr if isinstance(expr, Column) else places[expr] for expr in exprs]
+
+
+def _results(calls: _Calls, below: Lowered, keys: list[Column], grouping: tuple[Tree, ...]) -> _Results:
+    after = [Column(key.type, i) for i, key in enumerate(keys)]
+    by_index = {key.index: column for key, column in zip(keys, after, strict=True)}
+    columns = {id_: by_index[i] for i, id_ in enumerate(below.ids) if i in by_index}
+    shapes = {_shape(tree): column for tree, column in zip(grouping, after, strict=True)}
+    plan = calls.lower.plan
+    return _Results(columns, plan.ansi, plan.time_zone, calls, shapes, len(keys))
+
+
+def _relation(
+    lower: PlanLowering, below: Lowered, keys: list[Column], calls: list[AggCall], names: dict[Expr, str]
+) -> Lowered:
+    """The aggregation itself; a column is named as the result that is just it, so that often no projection follows."""
+    fields = [field_of(below.schema[key.index].name, key, below.schema) for key in keys]
+    fields += [
+        Field(call.function, call.type, call.function not in ("count", "approx_count_distinct")) for call in calls
+    ]
+    schema = tuple(f._replace(name=names.get(Column(f.type, i), f.name)) for i, f in enumerate(fields))
+    event_key = next((i for i, f in enumerate(fields[: len(keys)]) if f.event_time), None)
+    relation = Aggregate(schema, below.relation, tuple(keys), tuple(calls), event_key)
+    return Lowered(lower.intern(relation), tuple(range(-len(schema), 0)))
+
+
+def _shape(tree: Tree) -> str:
+    """Equal for trees that compute the same from the same attributes."""
+    if tree.name in ("AttributeReference", "Alias"):
+        return f"{tree.name}#{expr_id(tree)}"
+    kept = {name: value for name, value in tree.fields.items() if not isinstance(value, list)}
+    return f"{tree.name}{sorted(kept.items(), key=str)}({','.join(map(_shape, tree.children))})"
+
+
+def _count(tree: Tree, calls: _Calls) -> AggCall:
+    """Arguments that are never null (the 1 of `count(*)`) decide nothing."""
+    args = tuple(calls.input(child) for child in tree.children if not _never_null(child))
+    return AggCall("count", args, T.LongType())
+
+
+def _never_null(tree: Tree) -> bool:
+    return tree.name == "Literal" and tree.fields["value"] is not None
+
+
+def _sum(tree: Tree, calls: _Calls) -> AggCall:
+    arg = _number(tree, calls)
+    result: T.DataType = T.LongType()
+    if isinstance(arg.type, T.DecimalType):
+        result = _decimal(arg.type.precision + 10, arg.type.scale)
+    elif isinstance(arg.type, T.FloatType | T.DoubleType):
+        result = T.DoubleType()
+    return AggCall("sum", (arg,), result, options=_mode(tree, calls))
+
+
+def _avg(tree: Tree, calls: _Calls) -> AggCall:
+    arg = _number(tree, calls)
+    result: T.DataType = T.DoubleType()
+    if isinstance(arg.type, T.DecimalType):
+        result = _decimal(arg.type.precision + 4, arg.type.scale + 4)
+    return AggCall("avg", (arg,), result, options=_mode(tree, calls))
+
+
+def _number(tree: Tree, calls: _Calls) -> Expr:
+    arg = calls.input(tree.children[0])
+    if not isinstance(arg.type, T.NumericType):
+        raise UnsupportedPlan(f"aggregate function {tree.name}", f"of type {arg.type.simpleString()}")
+    return arg
+
+
+def _decimal(precision: int, scale: int) -> T.DecimalType:
+    return T.DecimalType(min(precision, _MAX_PRECISION), min(scale, _MAX_PRECISION))
+
+
+def _mode(tree: Tree, calls: _Calls) -> Options:
+    mode = tree.fields.get("evalMode")
+    if mode == "TRY":
+        raise UnsupportedPlan(f"aggregate function try_{'avg' if tree.name == 'Average' else 'sum'}")
+    return (("ansi", calls.lower.plan.ansi if mode is None else mode == "ANSI"),)
+
+
+def _extreme(tree: Tree, calls: _Calls) -> AggCall:
+    arg = calls.input(tree.children[0])
+    if isinstance(arg.type, T.StructType):
+        raise UnsupportedPlan(f"aggregate function {tree.name}", f"of type {arg.type.simpleString()}")
+    return AggCall(tree.name.lower(), (arg,), arg.type)
+
+
+def _distinct_estimate(tree: Tree, calls: _Calls) -> AggCall:
+    arg = calls.input(tree.children[0])
+    if isinstance(arg.type, T.StructType):
+        raise UnsupportedPlan("aggregate function approx_count_distinct", f"of type {arg.type.simpleString()}")
+    p = math.ceil(2.0 * math.log(1.106 / tree.fields["relativeSD"]) / math.log(2.0))
+    return AggCall("approx_count_distinct", (arg,), T.LongType(), options=_hll_options(calls.lower.plan.spark, p))
+
+
+@lru_cache(maxsize=32)
+def _hll_options(spark: Any, p: int) -> Options:
+    """Precision p and Spark's tables for it, which correct the bias of HyperLogLog++; above 18 there are none."""
+    tables = spark._jvm.org.apache.spark.sql.catalyst.util.HyperLogLogPlusPlusHelper
+    has_tables = p <= _HLL_LAST_WITH_TABLES
+    raw = tuple(tables.RAW_ESTIMATE_DATA()[p - _HLL_LEAST]) if has_tables else ()
+    bias = tuple(tables.BIAS_DATA()[p - _HLL_LEAST]) if has_tables else ()
+    return (("p", p), ("thresholds", tuple(tables.THRESHOLDS())), ("raw", raw), ("bias", bias))
+
+
+_FUNCTIONS: dict[str, Callable[[Tree, _Calls], AggCall]] = {
+    "Count": _count,
+    "Sum": _sum,
+    "Average": _avg,
+    "Min": _extreme,
+    "Max": _extreme,
+    "HyperLogLogPlusPlus": _distinct_estimate,
+}

@@ -1,0 +1,148 @@
+"""Catalyst's optimized plan of a streaming DataFrame: as data, with the JVM's own nodes at hand.
+
+1. Every answer of the JVM costs a round trip, so the plan comes as one JSON text; a node of the JVM is fetched only
+   where the JSON leaves something out (options, delays, static tables).
+2. Expressions of static sub-plans are dropped: Spark itself runs those.
+3. What the optimizer turns into a constant, though on a stream it changes with time, is refused before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from headway.errors import InvalidOption, UnsupportedPlan
+from headway.frontend.expressions.completion import complete
+from headway.frontend.tree import Tree, parse
+
+Flat = list[dict[str, Any]]
+_STREAMS = frozenset({"StreamingRelation", "StreamingRelationV2"})
+_CLOCKS = {
+    "CurrentBatchTimestamp": "current_batch_timestamp",
+    "CurrentDate": "current_date",
+    "CurrentTime": "current_time",
+    "CurrentTimestamp": "current_timestamp",
+    "LocalTimestamp": "localtimestamp",
+    "Now": "now",
+}
+_CLOCK_TEXT = re.compile(rf"\b({'|'.join(_CLOCKS.values())})\(", re.IGNORECASE)
+_ALL_FIELDS = 2**31 - 1
+
+
+class PlanNode:
+    """A node of the plan."""
+
+    def __init__(self, tree: Tree, fetch: Callable[[], Any]) -> None:
+        self.tree = tree
+        self._fetch = fetch
+
+    @property
+    def name(self) -> str:
+        return self.tree.name
+
+    @cached_property
+    def jvm(self) -> Any:
+        """The JVM's node."""
+        return self._fetch()
+
+    @cached_property
+    def children(self) -> tuple[PlanNode, ...]:
+        return tuple(PlanNode(child, partial(self._jvm_child, i)) for i, child in enumerate(self.tree.children))
+
+    def _jvm_child(self, ordinal: int) -> Any:
+        return self.jvm.children().apply(ordinal)
+
+    @cached_property
+    def streaming(self) -> bool:
+        """Whether a stream is below."""
+        return is_streaming(self.tree)
+
+    def expression(self, field: str) -> Tree:
+        """The expression in `field`."""
+        return parse(self.tree.fields[field])
+
+    def expressions(self, field: str) -> tuple[Tree, ...]:
+        """The list of expressions in `field`."""
+        return tuple(parse(flat) for flat in self.tree.fields[field])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The optimized plan, and the settings of the session under which its expressions mean something."""
+
+    root: PlanNode
+    spark: Any
+    ansi: bool
+    time_zone: str
+
+
+def read_plan(df: DataFrame) -> Plan:
+    """The plan of `df`, which must be a streaming DataFrame."""
+    if not df.isStreaming:
+        raise InvalidOption(f"{df!r} is not a streaming DataFrame; make it from spark.readStream")
+    spark = df.sparkSession
+    ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"
+    analyzed = df._jdf.queryExecution().analyzed()
+    text = analyzed.treeString(False, False, _ALL_FIELDS, False, False)
+    if _CLOCK_TEXT.search(text):
+        _refuse_clocks(parse(json.loads(analyzed.toJSON())))
+    optimized = spark._jsparkSession.sessionState().optimizer().execute(analyzed)
+    flat = json.loads(optimized.toJSON())
+    _drop_static_expressions(flat)
+    if "try_" not in text:
+        _assume_mode(flat, "ANSI" if ansi else "LEGACY")
+    tree = parse(complete(optimized, flat))
+    return Plan(PlanNode(tree, lambda: optimized), spark, ansi, str(spark.conf.get("spark.sql.session.timeZone")))
+
+
+def is_streaming(tree: Tree) -> bool:
+    """Whether a stream is in this plan."""
+    return any(node.name in _STREAMS or node.fields.get("isStreaming") is True for node in tree.walk())
+
+
+def _refuse_clocks(tree: Tree) -> None:
+    for node in tree.walk():
+        if is_streaming(node):
+            for expression in _expressions(list(node.fields.values())):
+                name = expression["class"].rsplit(".", 1)[-1]
+                if name in _CLOCKS:
+                    raise UnsupportedPlan(f"expression {name}", f"{_CLOCKS[name]}() changes while the query runs")
+
+
+def _expressions(value: Any) -> Iterator[dict[str, Any]]:
+    """Every expression written anywhere inside a JSON value."""
+    if isinstance(value, dict):
+        if "class" in value:
+            yield value
+        yield from _expressions(list(value.values()))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _expressions(item)
+
+
+def _drop_static_expressions(flat: Flat) -> None:
+    """Without them nothing below a static sub-plan is completed, lowered or refused."""
+    for node in _static_nodes(parse(flat)):
+        for field in [name for name, value in node.fields.items() if isinstance(value, list)]:
+            del node.fields[field]
+
+
+def _static_nodes(tree: Tree) -> Iterator[Tree]:
+    if not is_streaming(tree):
+        yield from tree.walk()
+        return
+    for child in tree.children:
+        yield from _static_nodes(child)
+
+
+def _assume_mode(flat: Flat, mode: str) -> None:
+    """Where the plan has no try_ function every expression follows the session: no need to ask the JVM for each."""
+    for expression in _expressions(flat):
+        if "evalContext" in expression or "evalMode" in expression:
+            expression["evalMode"] = mode

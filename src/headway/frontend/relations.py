@@ -1,0 +1,151 @@
+"""The registry of relations: one small function per Catalyst plan node lowers it.
+
+1. A lowered relation comes with Catalyst's expression ids of its columns, by position: names may repeat, ids tell.
+2. Relations are interned from the leaves up, so that equal sub-plans are one object, and no deep hash is ever taken.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from headway.dataflow.expr import Call, Column, Expr, Literal
+from headway.dataflow.graph import Project, Relation, StaticTable
+from headway.dataflow.types import Field, Schema
+from headway.errors import UnsupportedPlan
+from headway.frontend.expressions import Lowering
+from headway.frontend.expressions.leaves import spark_type
+from headway.frontend.plan import Plan, PlanNode
+from headway.frontend.tree import Tree
+from headway.frontend.windows import follows_event_time, time_window
+
+
+class Columns(Protocol):
+    """Columns by position, as expressions see them."""
+
+    @property
+    def ids(self) -> tuple[int, ...]: ...
+
+    @property
+    def schema(self) -> Schema: ...
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A relation, and Catalyst's expression id of each of its columns."""
+
+    relation: Relation
+    ids: tuple[int, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return self.relation.schema
+
+
+@dataclass(frozen=True)
+class Expressions(Lowering):
+    """Lowering of expressions in a plan: what the registry knows, and time windows."""
+
+    def __call__(self, tree: Tree) -> Expr:
+        return time_window(tree, self) or super().__call__(tree)
+
+
+@dataclass
+class PlanLowering:
+    """Lowers the nodes of one plan, and holds what they share."""
+
+    plan: Plan
+    static_tables: list[tuple[Any, StaticTable]] = field(default_factory=list)
+    _interned: dict[Hashable, Relation] = field(default_factory=dict)
+
+    def __call__(self, node: PlanNode) -> Lowered:
+        """Lower `node`, or raise `UnsupportedPlan` that names the class that has no entry."""
+        found = _RELATIONS.get(node.name)
+        if found is None:
+            raise UnsupportedPlan(f"plan node {node.name}")
+        return found(node, self)
+
+    def expressions(self, *inputs: Columns) -> Expressions:
+        """What lowers expressions over the columns of `inputs`, one after the other.
+
+        Where an id repeats, the values do too.
+        """
+        named = [pair for columns in inputs for pair in zip(columns.ids, columns.schema, strict=True)]
+        columns = {id_: Column(f.type, i) for i, (id_, f) in enumerate(named)}
+        return Expressions(columns, self.plan.ansi, self.plan.time_zone)
+
+    def intern(self, relation: Relation) -> Relation:
+        """`relation`, or the equal one that was made before; its inputs must be interned."""
+        key = (type(relation), *(_shallow(getattr(relation, f.name)) for f in dataclasses.fields(relation)))
+        return self._interned.setdefault(key, relation)
+
+    def project(self, below: Lowered, exprs: Iterable[Expr], names: Iterable[str], ids: Iterable[int]) -> Lowered:
+        """`exprs` over `below`; `below` itself where nothing changes."""
+        made = tuple(exprs)
+        schema = tuple(field_of(name, expr, below.schema) for name, expr in zip(names, made, strict=True))
+        if schema == below.schema and made == tuple(Column(f.type, i) for i, f in enumerate(below.schema)):
+            return Lowered(below.relation, tuple(ids))
+        input_ = below.relation
+        if isinstance(input_, Project) and all(isinstance(expr, Column) for expr in input_.exprs):
+            made, input_ = tuple(_substituted(expr, input_.exprs) for expr in made), input_.input
+        return Lowered(self.intern(Project(schema, input_, made)), tuple(ids))
+
+
+def _substituted(expr: Expr, columns: tuple[Expr, ...]) -> Expr:
+    """`expr` with each of its columns replaced."""
+    if isinstance(expr, Column):
+        return columns[expr.index]
+    if isinstance(expr, Call):
+        return dataclasses.replace(expr, args=tuple(_substituted(arg, columns) for arg in expr.args))
+    return expr
+
+
+def _shallow(value: Any) -> Hashable:
+    """Stands for a field's value in a key: interned relations by identity, the rest by value."""
+    if isinstance(value, Relation):
+        return id(value)
+    if isinstance(value, tuple):
+        return tuple(map(_shallow, value))
+    return value if isinstance(value, Hashable) else repr(value)
+
+
+def field_of(name: str, expr: Expr, schema: Schema) -> Field:
+    """The output field of `expr` over rows of `schema`."""
+    return Field(name, expr.type, _nullable(expr, schema), follows_event_time(expr, schema))
+
+
+def _nullable(expr: Expr, schema: Schema) -> bool:
+    if isinstance(expr, Column):
+        return schema[expr.index].nullable
+    if isinstance(expr, Literal):
+        return expr.value is None
+    return not (isinstance(expr, Call) and expr.function in ("TimeWindow", "IsNull", "IsNotNull"))
+
+
+def attribute(tree: Tree) -> tuple[Field, int]:
+    """The field and the expression id of an attribute of a leaf's output."""
+    return Field(tree.fields["name"], spark_type(tree.fields["dataType"]), tree.fields["nullable"]), expr_id(tree)
+
+
+def expr_id(tree: Tree) -> int:
+    """The id of a named expression."""
+    return int(tree.fields["exprId"]["id"])
+
+
+RelationFunction = Callable[[PlanNode, PlanLowering], Lowered]
+_RELATIONS: dict[str, RelationFunction] = {}
+
+
+def lowers_relation(*names: str) -> Callable[[RelationFunction], RelationFunction]:
+    """Register a function for the Catalyst plan nodes `names`."""
+
+    def register(function: RelationFunction) -> RelationFunction:
+        for name in names:
+            if name in _RELATIONS:
+                raise ValueError(f"{name} is registered twice")
+            _RELATIONS[name] = function
+        return function
+
+    return register

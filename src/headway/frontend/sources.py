@@ -1,0 +1,58 @@
+"""Lowering of a plan's leaves: the streams that Spark's `readStream` made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import types as T
+
+from headway.connectors.python_source import python_data_source
+from headway.dataflow.graph import Source
+from headway.dataflow.types import arrow_schema
+from headway.errors import UnsupportedPlan
+from headway.frontend.plan import PlanNode
+from headway.frontend.relations import Lowered, PlanLowering, attribute, lowers_relation
+
+
+@lowers_relation("StreamingRelationV2")
+def _source(node: PlanNode, lower: PlanLowering) -> Lowered:
+    fields = node.tree.fields
+    if "catalog" in fields or "identifier" in fields:
+        raise UnsupportedPlan("plan node StreamingRelationV2", "a stream of a catalog's table is not supported")
+    name = fields["sourceName"]
+    options = dict(node.jvm.extraOptions().asCaseSensitiveMap())
+    payload = python_data_source(lower.plan.spark, name) or b""
+    return _lowered(node, lower, name, options.items(), payload)
+
+
+@lowers_relation("StreamingRelation")
+def _file_source(node: PlanNode, lower: PlanLowering) -> Lowered:
+    """A source of Spark's first interface: files. Its payload is JSON: the columns that come from directory names."""
+    source = node.jvm.dataSource()
+    partition_columns = _strings(source.sourceInfo().partitionColumns())
+    payload = json.dumps({"partition_columns": partition_columns}).encode() if partition_columns else b""
+    return _lowered(node, lower, source.className(), _pairs(lower, source.options()), payload)
+
+
+def _lowered(
+    node: PlanNode, lower: PlanLowering, name: str, options: Iterable[tuple[str, str]], payload: bytes
+) -> Lowered:
+    output = [attribute(tree) for tree in node.expressions("output")]
+    schema = tuple(field for field, _ in output)
+    arrow_schema(schema)
+    if any(f.name == "_metadata" and isinstance(f.type, T.StructType) for f in schema):
+        raise UnsupportedPlan("column _metadata", "the hidden columns of file sources are not supported")
+    lower_case = tuple(sorted((key.lower(), str(value)) for key, value in options))
+    source = Source(schema, name.lower(), lower_case, payload)
+    return Lowered(lower.intern(source), tuple(id_ for _, id_ in output))
+
+
+def _strings(sequence: Any) -> list[str]:
+    return [sequence.apply(i) for i in range(sequence.length())]
+
+
+def _pairs(lower: PlanLowering, scala_map: Any) -> Iterable[tuple[str, str]]:
+    converters = lower.plan.spark._jvm.scala.jdk.javaapi.CollectionConverters
+    return dict(converters.asJava(scala_map)).items()

@@ -1,0 +1,61 @@
+"""Static sub-plans: Spark runs them when the query is lowered, and their rows become a value of the dataflow."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from headway.dataflow.graph import StaticTable
+from headway.dataflow.types import Field, Schema, arrow_schema
+from headway.frontend.expressions.leaves import spark_type
+from headway.frontend.plan import PlanNode
+from headway.frontend.relations import PlanLowering
+
+
+@dataclass(frozen=True)
+class Static:
+    """The static side of a join: its rows, and Catalyst's expression id of each of its columns."""
+
+    table: StaticTable
+    schema: Schema
+    ids: tuple[int, ...]
+
+
+def static_side(node: PlanNode, lower: PlanLowering) -> Static:
+    """Run a static sub-plan, unless one that computes the same was: it might give its rows in another order."""
+    output = node.jvm.output()
+    ids = tuple(output.apply(i).exprId().id() for i in range(output.length()))
+    frame = _frame(lower.plan.spark, node.jvm)
+    schema = tuple(Field(f.name, spark_type(f.dataType.jsonValue()), f.nullable) for f in frame.schema.fields)
+    for known, table in lower.static_tables:
+        if known.sameResult(node.jvm):
+            return Static(table, schema, ids)
+    table = _run(frame, schema)
+    lower.static_tables.append((node.jvm, table))
+    return Static(table, schema, ids)
+
+
+def _frame(spark: Any, plan: Any) -> DataFrame:
+    dataset = spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan)
+    return DataFrame(dataset, spark)
+
+
+def _run(frame: DataFrame, schema: Schema) -> StaticTable:
+    target = arrow_schema(schema)
+    rows = frame.toArrow()
+    # By position: names may repeat, and a table cannot be cast by names that do.
+    columns = [rows.column(i).cast(target.field(i).type) for i in range(len(schema))]
+    table = pa.Table.from_arrays(columns, schema=target).combine_chunks()
+    return StaticTable(_fingerprint(table), table)
+
+
+def _fingerprint(table: pa.Table) -> str:
+    """Of schema and rows: tables with equal fingerprints are the same value, whichever plan made them."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return hashlib.sha256(memoryview(sink.getvalue())).hexdigest()
