@@ -4,7 +4,7 @@
 2. p is logical time (the highest event time, microseconds, if known), t physical time (seconds): those of the last
    event that the message needed. first_t is the arrival of its first event: latency is measured from there, so that
    what waited longest in a batch counts.
-3. The serial number counts a channel's messages; a gap or a repetition is a bug and is caught by the receiver.
+3. The serial number counts an operator's messages with rows; the parts of one message, dealt by key, share it.
 4. A watermark says that no row before it is expected any more, once all inputs are through `rounds` (see watermarks).
 """
 

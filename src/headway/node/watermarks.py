@@ -66,12 +66,9 @@ class SourceWatermark:
             self._told = value
         return self._told, idle
 
-    def snapshot(self) -> int | None:
-        return self._told
-
-    def restore(self, told: int | None) -> None:
-        if told is not None:
-            self._told = told if self._told is None else max(told, self._told)
+    def restore(self, told: int) -> None:
+        """Go on from a watermark that was told before a restart."""
+        self._told = told
 
 
 class InputWatermark:
@@ -100,6 +97,10 @@ class InputWatermark:
             value = self.current.value
         before, self.current = self.current, Watermark(value, idle, tuple(sorted(rounds.items())))
         return before != self.current
+
+    def restore(self, reached: int) -> None:
+        """Go on from a watermark that was reached before a restart."""
+        self.current = Watermark(reached, False)
 
     def _common(self) -> dict[str, int]:
         """The rounds that every channel that knows of them is through."""

@@ -1,0 +1,166 @@
+"""What the coordinator and the nodes tell each other. Pickled: every connection is authenticated and encrypted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headway.connectors.api import InlineSource, PlannedSource, Position, Sink
+from headway.dataflow.stages import Stage
+from headway.node.message import Barrier
+from headway.observe.metrics import QueryMetrics
+
+
+@dataclass(frozen=True)
+class NodeConfig:
+    """All that a node's process is born with; travels inside the task's closure."""
+
+    index: int
+    coordinator: str
+    public_key: bytes
+    secret_key: bytes
+    policy: str
+    conf: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Hello:
+    """A node's process is there. `incarnation` tells a new process of the same node from the old one."""
+
+    node: int
+    incarnation: str
+    pid: int
+    address: str
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Where all nodes can be reached, by index."""
+
+    addresses: dict[int, str]
+
+
+@dataclass(frozen=True)
+class SourcePlan:
+    """A source of a deployment: for an inline one, the partitions and their start positions, dealt to nodes in turn;
+    for a planned one, where to start."""
+
+    key: str
+    description: str
+    connector: InlineSource | PlannedSource
+    positions: tuple[Position, ...] = ()
+    start: Position | None = None
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A query as nodes run it. `number` is unique for each try to run it; what comes of older ones is ignored.
+
+    `states` are the files of the epoch to restore, by stage, and `values` what operators put beside them. `home` is the node of the stages that run on one.
+    """
+
+    number: int
+    query: str
+    stages: tuple[Stage, ...]
+    sources: dict[int, SourcePlan]
+    sink: Sink
+    output_mode: str
+    latency: float | None
+    nodes: int
+    home: int
+    epoch: int
+    checkpoint: str
+    states: dict[int, tuple[str, ...]]
+    values: dict[int, tuple[Any, ...]]
+    flush_every: float
+    idle_after: float
+    compile: bool
+
+
+@dataclass(frozen=True)
+class Deploy:
+    deployment: bytes
+
+
+@dataclass(frozen=True)
+class Run:
+    """All nodes have deployed: let rows flow."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Undeploy:
+    number: int
+
+
+@dataclass(frozen=True)
+class Inject:
+    """End an epoch."""
+
+    number: int
+    barrier: Barrier
+
+
+@dataclass(frozen=True)
+class Committed:
+    """An epoch is committed; planners may let go of what came before these positions (by stage)."""
+
+    number: int
+    positions: dict[int, Position]
+
+
+@dataclass(frozen=True)
+class RowsTaken:
+    """The driver's sink took a message of so many bytes."""
+
+    number: int
+    stage: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Shutdown:
+    """The session ends."""
+
+
+@dataclass(frozen=True)
+class Deployed:
+    number: int
+    node: int
+
+
+@dataclass(frozen=True)
+class Undeployed:
+    number: int
+    node: int
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An operator raised. `error` is pickled if it can be; `text` is the traceback."""
+
+    number: int
+    node: int
+    text: str
+    error: bytes | None
+
+
+@dataclass(frozen=True)
+class EpochPassed:
+    """All operators of a node are through a barrier, and their states are written."""
+
+    number: int
+    node: int
+    barrier: Barrier
+    files: dict[int, str]
+    values: dict[int, Any]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a node measured since its last report, by deployment; also its sign of life."""
+
+    node: int
+    metrics: dict[int, QueryMetrics] = field(default_factory=dict)
+    facts: dict[int, dict[str, Any]] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The operators of a node, a file per kind of stage."""

@@ -1,0 +1,190 @@
+"""Runs a chain of stateless steps and, at its end, the partial step of an aggregation.
+
+1. Groups that a watermark ends leave when it passes (append). Without one, or in the other output modes, all groups
+   leave a short while after they changed: partials are merged downstream, so leaving early changes no answer.
+2. A chain starts interpreted and changes over to its compiled kernel when that is ready: the groups held move over.
+3. A watermark step turns the event times it sees into the watermark that goes on from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from headway.dataflow.graph import Watermark as WatermarkStep
+from headway.kernels.api import Chain, ChainKernel
+from headway.kernels.compiled import Ticket
+from headway.node.message import Barrier, Message, Watermark
+from headway.node.operators.base import Host, Operator, State
+from headway.node.ports import Channel, ChannelKey
+from headway.node.watermarks import SourceWatermark
+
+MAX_GROUPS = 1 << 20
+"""Partial groups held before all leave early: bounds the memory of the first step."""
+COMPILED_CHECK = 0.05
+
+
+class ChainOperator(Operator):
+    """See the module. `flush_every` is None iff groups leave by watermark alone."""
+
+    def __init__(
+        self,
+        host: Host,
+        stage: int,
+        channels: Iterable[ChannelKey],
+        chain: Chain,
+        kernel: ChainKernel,
+        ticket: Ticket | None,
+        flush_every: float | None,
+        idle_after: float,
+    ) -> None:
+        super().__init__(host, stage, channels)
+        self._kernel = kernel
+        self._ticket = ticket
+        self._aggregates = chain.aggregate is not None
+        self._flush_every = flush_every
+        step = next((step for step in chain.steps if isinstance(step, WatermarkStep)), None)
+        self._event_time = SourceWatermark(step.delay_us, idle_after) if step is not None else None
+        self._idle_after = idle_after
+        self._told = Watermark(None, False)
+        self._oldest: Message | None = None
+        """The first message whose rows are in groups not flushed yet, for the latency of what is flushed."""
+        self._newest: Message | None = None
+        self._flushed = 0.0
+        self._flush_armed = False
+        self._next_check = 0.0
+
+    @property
+    def compiled(self) -> bool:
+        return self._ticket is None
+
+    def start(self) -> None:
+        self.host.at(self.host.now() + COMPILED_CHECK, self)
+
+    def _take(self, channel: Channel, message: Message) -> None:
+        if message.watermark is not None and self._event_time is not None:
+            self.inputs.update(channel.key, message.watermark)
+            self._source_watermark(channel, message, message.watermark)
+            return
+        super()._take(channel, message)
+
+    def _source_watermark(self, channel: Channel, message: Message, watermark: Watermark) -> None:
+        assert self._event_time is not None
+        now = self.host.now()
+        if watermark.rounds:
+            self._event_time.end_round()
+        elif not watermark.idle:
+            self._event_time.expect((channel.key, message.partition), now)
+        self._publish(message, self._event_time.current(now, all_idle=self.inputs.current.idle))
+
+    def on_rows(self, channel: Channel, message: Message) -> None:
+        assert message.batch is not None
+        rows, highest = self._kernel.process(message.batch)
+        p = message.p if highest is None else highest
+        if rows is not None:
+            self.give(rows, p, message.t, message.first_t, message.polled, message.partition)
+        if self._aggregates:
+            self._oldest = self._oldest or message
+            self._newest = message
+        if self._event_time is not None:
+            self._observe(channel, message, highest)
+        if self._aggregates:
+            self._flush_if_due()
+
+    def _observe(self, channel: Channel, message: Message, highest: int | None) -> None:
+        assert self._event_time is not None
+        now = self.host.now()
+        in_round = bool(self.inputs.current.rounds)
+        self._event_time.observe((channel.key, message.partition), highest, now, in_round)
+        metrics = self.host.metrics
+        if highest is not None and (metrics.event_max_us is None or highest > metrics.event_max_us):
+            metrics.event_max_us = highest
+        if not in_round:
+            self._publish(message, self._event_time.current(now))
+
+    def _publish(self, cause: Message, current: tuple[int | None, bool]) -> None:
+        watermark = Watermark(*current, self.inputs.current.rounds)
+        if watermark != self._told:
+            self._told = watermark
+            self._pass_on(watermark, cause)
+
+    def on_watermark(self, cause: Message) -> None:
+        self._pass_on(self.inputs.current, cause)
+
+    def _pass_on(self, watermark: Watermark, cause: Message) -> None:
+        if self._aggregates and self._flush_every is None and watermark.value is not None:
+            self._flush(watermark.value)
+        if watermark.value is not None:
+            self.host.metrics.watermark_us = watermark.value
+        self.tell(watermark, cause)
+
+    def _flush_if_due(self) -> None:
+        if self._flush_every is None:
+            if self._kernel.groups > MAX_GROUPS:
+                self._flush(None)
+            return
+        now = self.host.now()
+        if now - self._flushed >= self._flush_every:
+            self._flush(None)
+        elif not self._flush_armed:
+            self._flush_armed = True
+            self.host.at(self._flushed + self._flush_every, self)
+
+    def _flush(self, watermark: int | None) -> None:
+        partials = self._kernel.flush(watermark)
+        self._flushed = self.host.now()
+        oldest, newest = self._oldest, self._newest
+        if partials is not None and oldest is not None and newest is not None:
+            self.give(partials, newest.p, newest.t, oldest.first_t, oldest.polled)
+        elif partials is not None:
+            self.give(partials, None, self._flushed, self._flushed, self._flushed)
+        self._oldest = None
+
+    def wake(self, now: float) -> None:
+        if self._flush_armed and now - self._flushed >= (self._flush_every or 0.0):
+            self._flush_armed = False
+            if self._oldest is not None:
+                self._flush(None)
+        if now >= self._next_check:
+            self._next_check = now + COMPILED_CHECK
+            self.host.at(self._next_check, self)
+            self._change_over()
+            self._notice_silence(now)
+        self.schedule()
+
+    def _change_over(self) -> None:
+        if self._ticket is None:
+            return
+        kernel = self._ticket.poll()
+        if kernel is not None:
+            held = self._kernel.snapshot()
+            if held is not None and held.num_rows:
+                kernel.restore(held)
+            self._kernel = kernel
+        if kernel is not None or self._ticket.failed:
+            self._ticket = None
+
+    def _notice_silence(self, now: float) -> None:
+        if self._event_time is not None and self._told.value is not None:
+            cause = Message(t=now, first_t=now, polled=now)
+            self._publish(cause, self._event_time.current(now, all_idle=self.inputs.current.idle))
+
+    def on_barrier(self, barrier: Barrier) -> None:
+        if self._aggregates and self._flush_every is not None:
+            self._flush(None)
+        super().on_barrier(barrier)
+
+    def snapshot(self) -> State:
+        return State(self._kernel.snapshot(), self._told.value if self._event_time is not None else None)
+
+    def restore(self, states: Sequence[State]) -> None:
+        for state in states:
+            if state.table is not None and state.table.num_rows:
+                self._kernel.restore(state.table)
+        # The partitions may be dealt otherwise now: the least of what the nodes said is safe for all.
+        told = [state.value for state in states if state.value is not None]
+        if self._event_time is not None and told:
+            self._event_time.restore(min(told))
+
+    def measure(self, now: float) -> None:
+        if self._aggregates:
+            self.host.metrics.state(str(self.stage), "partialAggregate").rows = self._kernel.groups

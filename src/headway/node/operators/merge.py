@@ -1,0 +1,118 @@
+"""Merges the partial aggregates of this operator's key buckets and emits results in the query's output mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from headway.kernels.api import MergeKernel
+from headway.node.message import Barrier, Message
+from headway.node.operators.base import Host, Operator, State
+from headway.node.outputs import owners_of
+from headway.node.ports import Channel, ChannelKey
+
+
+class MergeOperator(Operator):
+    """In append mode results leave when the watermark ends them; in the others a short while after they changed."""
+
+    def __init__(
+        self,
+        host: Host,
+        stage: int,
+        channels: Iterable[ChannelKey],
+        kernel: MergeKernel,
+        mode: str,
+        emit_every: float,
+        share: tuple[int, int, int],
+    ) -> None:
+        super().__init__(host, stage, channels)
+        self._kernel = kernel
+        self._mode = mode
+        self._emit_every = emit_every
+        self._keys, self._owner, self._owners = share
+        """How many key columns there are, which of the owners of buckets this is, and how many those are."""
+        self._oldest: Message | None = None
+        self._newest: Message | None = None
+        self._emitted = 0.0
+        self._armed = False
+
+    def on_rows(self, channel: Channel, message: Message) -> None:
+        assert message.batch is not None
+        late = self._kernel.merge(message.batch, self.inputs.current.value)
+        state = self.host.metrics.state(str(self.stage))
+        state.late += late
+        state.updated += message.batch.num_rows - late
+        if self._mode != "append":
+            self._oldest = self._oldest or message
+            self._newest = message
+            self._emit_if_due()
+
+    def _emit_if_due(self) -> None:
+        now = self.host.now()
+        if now - self._emitted >= self._emit_every:
+            self._emit_changed()
+        elif not self._armed:
+            self._armed = True
+            self.host.at(self._emitted + self._emit_every, self)
+
+    def wake(self, now: float) -> None:
+        if self._armed:
+            self._armed = False
+            if self._oldest is not None:
+                self._emit_changed()
+        self.schedule()
+
+    def _emit_changed(self) -> None:
+        now = self._emitted = self.host.now()
+        oldest = self._oldest or Message(t=now, first_t=now, polled=now)
+        newest = self._newest or oldest
+        rows = self._kernel.emit(self._mode, self.inputs.current.value)
+        self._oldest = None
+        if rows is not None:
+            self.give(rows, newest.p, newest.t, oldest.first_t, oldest.polled)
+
+    def on_watermark(self, cause: Message) -> None:
+        watermark = self.inputs.current
+        if watermark.value is not None:
+            self.host.metrics.watermark_us = watermark.value
+            if self._mode == "append":
+                before = self._kernel.groups
+                rows = self._kernel.emit("append", watermark.value)
+                if rows is not None:
+                    self.host.metrics.state(str(self.stage)).removed += before - self._kernel.groups
+                    self.give(rows, watermark.value, cause.t, cause.first_t, cause.polled)
+            elif self._mode == "update":
+                self._emit_changed()
+        self.tell(watermark, cause)
+
+    def on_barrier(self, barrier: Barrier) -> None:
+        if self._mode != "append":
+            self._emit_changed()
+        super().on_barrier(barrier)
+
+    def snapshot(self) -> State:
+        return State(self._kernel.snapshot(), self.inputs.current.value)
+
+    def restore(self, states: Sequence[State]) -> None:
+        # A group that any operator has ended must not begin again: the highest of what they had reached holds for all.
+        reached = [state.value for state in states if state.value is not None]
+        if reached:
+            self.inputs.restore(max(reached))
+        for state in states:
+            if state.table is None:
+                continue
+            for batch in state.table.to_batches():
+                mine = self._mine(batch)
+                if mine.num_rows:
+                    self._kernel.restore(pa.Table.from_batches([mine]))
+
+    def _mine(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._owners == 1 or not self._keys:
+            return batch
+        owners = owners_of(batch, range(self._keys), self._owners)
+        return batch.take(pa.array(np.flatnonzero(owners == self._owner)))
+
+    def measure(self, now: float) -> None:
+        self.host.metrics.state(str(self.stage)).rows = self._kernel.groups

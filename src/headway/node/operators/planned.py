@@ -1,0 +1,207 @@
+"""Planned sources: one operator finds what is new, in rounds; operators on every node read it.
+
+1. The planner's thread looks for new data; a round's tasks go to the nodes by source partition, then the round's end to
+   all. A round is looked for only when the one before has been sent.
+2. A reader's thread reads one task at a time; its batches leave in order. Marks wait their turn behind tasks.
+3. A draining barrier goes out after a look that began after it was asked for found nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from headway.connectors.api import PlannedSource, Position
+from headway.node.message import Barrier, Message, Watermark
+from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.source import MARKER_EVERY, MAX_ROWS
+from headway.node.ports import Channel, ChannelKey
+from headway.node.threads import Worker
+from headway.scheduling import Head
+
+TASK_SCHEMA = pa.schema([pa.field("task", pa.binary())])
+_END = object()
+
+
+class _Round(NamedTuple):
+    tasks: Sequence[tuple[int, bytes]]
+    start: Position
+    end: Position
+    seen: float
+
+
+class _Checked(NamedTuple):
+    """Nothing new was found by a look that began after `request` drains were asked for."""
+
+    request: int
+
+
+class _Commit(NamedTuple):
+    position: Position
+
+
+class PlanOperator(Operator):
+    """Runs the planner of one source for all nodes."""
+
+    def __init__(self, host: Host, stage: int, key: str, source: PlannedSource, position: Position | None) -> None:
+        super().__init__(host, stage, ())
+        self._source = source
+        self._key = key
+        self._start_at = position
+        self._position: Position = position
+        self._round = 0
+        self._requests = 0
+        self._barriers: deque[tuple[Barrier, int]] = deque()
+        self._checked = 0
+        self._worker = Worker(f"plan {key}", self._plan, lambda: host.notify(self), limit=1)
+
+    def start(self) -> None:
+        self._end_round(self.host.now())
+        self._worker.start()
+
+    def close(self) -> None:
+        self._worker.close()
+
+    def _plan(self, worker: Worker) -> None:
+        planner = self._source.planner()
+        try:
+            at = planner.start(self._start_at)
+            worker.give(_Round((), at, at, self.host.now()))
+            while not worker.closed:
+                request = self._requests
+                end = planner.latest()
+                if end != at:
+                    worker.give(_Round(planner.tasks(at, end), at, end, self.host.now()))
+                    at = end
+                    continue
+                if request > self._checked:
+                    worker.give(_Checked(request))
+                task = worker.get(self._source.poll_interval)
+                if isinstance(task, _Commit):
+                    planner.commit(task.position)
+        finally:
+            planner.close()
+
+    def inject(self, barrier: Barrier) -> None:
+        """The coordinator asks for an epoch to end."""
+        if barrier.drain:
+            self._requests += 1
+            self._worker.put(None)
+        self._barriers.append((barrier, self._requests if barrier.drain else 0))
+        self.schedule()
+
+    def commit(self, position: Position) -> None:
+        """A checkpoint with this position is committed."""
+        self._worker.put(_Commit(position))
+
+    def _head(self) -> Head | None:
+        if not self._worker.results and not (self._barriers and self._barriers[0][1] <= self._checked):
+            return None
+        now = self.host.now()
+        return Head(self.host.arrival(), None, now, self.host.latency)
+
+    def run(self) -> None:
+        self.queued = False
+        if self._worker.results and self._has_room():
+            result = self._worker.take()
+            if isinstance(result, _Checked):
+                self._checked = result.request
+            else:
+                self._send(result)
+        while self._barriers and self._barriers[0][1] <= self._checked:
+            barrier, _ = self._barriers.popleft()
+            if barrier.drain:
+                now = self.host.now()
+                self._mark(now, idle=True)
+            self.on_barrier(barrier)
+        self.schedule()
+
+    def _send(self, found: _Round) -> None:
+        for partition, task in found.tasks:
+            batch = pa.record_batch([pa.array([task], pa.binary())], schema=TASK_SCHEMA)
+            self.give(batch, None, found.seen, found.seen, found.seen, partition)
+        self._position = found.end
+        self._end_round(found.seen)
+
+    def _end_round(self, now: float) -> None:
+        self._round += 1
+        self._mark(now, idle=False)
+
+    def _mark(self, now: float, idle: bool) -> None:
+        watermark = Watermark(None, idle, ((self._key, self._round),))
+        self.broadcast(Message(None, None, now, now, now, watermark=watermark))
+
+    def snapshot(self) -> State:
+        return State(value=self._position)
+
+    def measure(self, now: float) -> None:
+        self.host.metrics.source(self._key).end = {"0": self._position}
+
+
+class ReadOperator(Operator):
+    """Reads the tasks that the planner sent to this node."""
+
+    def __init__(
+        self, host: Host, stage: int, channels: Iterable[ChannelKey], key: str, source: PlannedSource
+    ) -> None:
+        super().__init__(host, stage, channels)
+        self._source = source
+        self._key = key
+        self._task: Message | None = None
+        """The task being read."""
+        self._next_marker = 0.0
+        self._worker = Worker(f"read {key}", self._read, lambda: host.notify(self), limit=4)
+
+    def start(self) -> None:
+        self._worker.start()
+
+    def close(self) -> None:
+        self._worker.close()
+
+    def _read(self, worker: Worker) -> None:
+        while (task := worker.get()) is not None:
+            for batch in self._source.read(task):
+                for at in range(0, batch.num_rows, MAX_ROWS):
+                    if not worker.give(batch.slice(at, MAX_ROWS)):
+                        return
+            worker.give(_END)
+
+    def _head(self) -> Head | None:
+        if self._task is None and not self._worker.results:
+            return super()._head()
+        if not self._worker.results:
+            return None
+        return Head(self.host.arrival(), None, self.host.now(), self.host.latency)
+
+    def run(self) -> None:
+        if self._task is None and not self._worker.results:
+            super().run()
+            return
+        self.queued = False
+        if self._worker.results and self._has_room():
+            self._give_read()
+        self.schedule()
+
+    def _give_read(self) -> None:
+        batch = self._worker.take()
+        task = self._task
+        assert task is not None
+        if batch is _END:
+            self._task = None
+            return
+        now = self.host.now()
+        metrics = self.host.metrics
+        metrics.source(self._key).rows += batch.num_rows
+        metrics.read(now - task.first_t, now - task.t, batch.num_rows)
+        self.give(batch, None, task.t, task.first_t, now, task.partition)
+        if now >= self._next_marker:
+            self._next_marker = now + MARKER_EVERY
+            self.on_marker(Message(None, None, task.t, task.first_t, now, 0, task.partition, marker=True))
+
+    def on_rows(self, channel: Channel, message: Message) -> None:
+        assert message.batch is not None
+        self._task = message
+        self._worker.put(message.batch.column(0)[0].as_py())

@@ -1,0 +1,139 @@
+"""Hands results to the sink: in the loop itself, in a thread that may block, or to the driver.
+
+1. Rows belong to the epoch that the next barrier ends; at the barrier the writer makes them durable and its receipt
+   goes into the checkpoint.
+2. A result's latency ends when the writer has taken it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headway.connectors.api import SinkWriter
+from headway.node.message import Barrier, Message
+from headway.node.operators.base import Host, Operator, State
+from headway.node.ports import Channel, ChannelKey, Port
+from headway.node.threads import Worker
+from headway.observe.metrics import QueryMetrics
+from headway.scheduling import Head
+
+
+def record_result(metrics: QueryMetrics, message: Message, now: float) -> None:
+    """Count the rows of `message` as results that went out at `now`."""
+    assert message.batch is not None
+    metrics.result_span(now - message.first_t, now - message.t, now - message.polled, message.batch.num_rows)
+
+
+class InlineSink(Operator):
+    """A writer that never blocks."""
+
+    def __init__(
+        self, host: Host, stage: int, channels: Iterable[ChannelKey], writer: SinkWriter, epoch: int
+    ) -> None:
+        super().__init__(host, stage, channels)
+        self._writer = writer
+        self._epoch = epoch
+
+    def on_rows(self, channel: Channel, message: Message) -> None:
+        self._writer.write(message.batch, self._epoch)
+        record_result(self.host.metrics, message, self.host.now())
+
+    def on_watermark(self, cause: Message) -> None:
+        """Nobody is downstream."""
+
+    def on_marker(self, message: Message) -> None:
+        self.host.metrics.marker.record(self.host.now() - message.first_t)
+
+    def on_barrier(self, barrier: Barrier) -> None:
+        receipt = self._writer.prepare(barrier.epoch)
+        self._epoch = barrier.epoch + 1
+        self.host.passed(self, barrier, State(value=receipt))
+
+    def close(self) -> None:
+        self._writer.close(failed=True)
+
+
+class DriverSink(Operator):
+    """Everything goes on to the driver, in order."""
+
+    def __init__(self, host: Host, stage: int, channels: Iterable[ChannelKey]) -> None:
+        super().__init__(host, stage, channels)
+        self.port: Port
+
+    def _has_room(self) -> bool:
+        return self.port.room()
+
+    def on_rows(self, channel: Channel, message: Message) -> None:
+        self.port.send(message)
+
+    def on_watermark(self, cause: Message) -> None:
+        """The driver's sink does not care."""
+
+    def on_marker(self, message: Message) -> None:
+        self.port.send(message)
+
+    def on_barrier(self, barrier: Barrier) -> None:
+        self.port.send(Message(barrier=barrier))
+        self.host.passed(self, barrier, State())
+
+
+class ThreadedSink(InlineSink):
+    """A writer that may block, in a thread of its own; a bounded number of messages waits for it."""
+
+    LIMIT = 16
+
+    def __init__(
+        self, host: Host, stage: int, channels: Iterable[ChannelKey], writer: SinkWriter, epoch: int
+    ) -> None:
+        super().__init__(host, stage, channels, writer, epoch)
+        self._waiting = 0
+        self._worker = Worker(f"sink {stage}", self._work, lambda: host.notify(self), limit=1 << 20)
+
+    def start(self) -> None:
+        self._worker.start()
+
+    def _work(self, worker: Worker) -> None:
+        failed = True
+        try:
+            while (task := worker.get()) is not None:
+                message, epoch = task
+                worker.give((message, self._do(message, epoch), self.host.now()))
+            failed = False
+        finally:
+            self._writer.close(failed)
+
+    def _do(self, message: Message, epoch: int) -> object:
+        if message.barrier is not None:
+            return self._writer.prepare(message.barrier.epoch)
+        self._writer.write(message.batch, epoch)
+        return None
+
+    def _head(self) -> Head | None:
+        if self._worker.results:
+            return Head(self.host.arrival(), None, self.host.now(), self.host.latency)
+        return super()._head() if self._waiting < self.LIMIT else None
+
+    def run(self) -> None:
+        while self._worker.results:
+            message, receipt, now = self._worker.take()
+            self._waiting -= 1
+            if message.barrier is not None:
+                self.host.passed(self, message.barrier, State(value=receipt))
+            else:
+                record_result(self.host.metrics, message, now)
+        if self._waiting < self.LIMIT:
+            super().run()
+        else:
+            self.queued = False
+
+    def on_rows(self, channel: Channel, message: Message) -> None:
+        self._waiting += 1
+        self._worker.put((message, self._epoch))
+
+    def on_barrier(self, barrier: Barrier) -> None:
+        self._waiting += 1
+        self._worker.put((Message(barrier=barrier), self._epoch))
+        self._epoch = barrier.epoch + 1
+
+    def close(self) -> None:
+        self._worker.close()

@@ -1,0 +1,120 @@
+"""Polls the partitions of an inline source that this node was dealt.
+
+1. The operator is offered to the scheduler when rows are due and there is room; it polls each partition once a run.
+2. While rows are due it polls at once, else after a short pause, so that a batch is what came in the meantime.
+3. A draining barrier goes out when everything that was due when it was asked for has been given.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from headway.connectors.api import InlinePartition, Position
+from headway.node.message import Barrier, Message, Watermark
+from headway.node.operators.base import Host, Operator, State
+from headway.scheduling import Head
+
+PAUSE = 0.001
+MAX_ROWS = 1 << 16
+MARKER_EVERY = 0.05
+
+
+class InlineOperator(Operator):
+    """See the module. A partition's id is its place in the list of all partitions of the source."""
+
+    def __init__(
+        self, host: Host, stage: int, key: str, partitions: Sequence[tuple[int, InlinePartition]], description: str
+    ) -> None:
+        super().__init__(host, stage, ())
+        self._partitions = partitions
+        self._key = key
+        self._description = description
+        self._barriers: deque[tuple[Barrier, float]] = deque()
+        self._armed = False
+        self._due = True
+        self._next_marker = 0.0
+
+    def start(self) -> None:
+        now = self.host.now()
+        for number, _ in self._partitions:
+            self.broadcast(Message(None, None, now, now, now, 0, number, Watermark(None, False)))
+        if not self._partitions:
+            self.broadcast(Message(None, None, now, now, now, watermark=Watermark(None, True)))
+        self.schedule()
+
+    def inject(self, barrier: Barrier) -> None:
+        """The coordinator asks for an epoch to end."""
+        self._barriers.append((barrier, self.host.now()))
+        self._due = True
+        self.schedule()
+
+    def _head(self) -> Head | None:
+        if not self._due:
+            return None
+        now = self.host.now()
+        return Head(self.host.arrival(), None, now, self.host.latency)
+
+    def wake(self, now: float) -> None:
+        self._armed = False
+        self._due = True
+        self.schedule()
+
+    def run(self) -> None:
+        self.queued = False
+        if not self._has_room():
+            return
+        now = self.host.now()
+        more = False
+        for number, partition in self._partitions:
+            polled = partition.poll(now, MAX_ROWS)
+            if polled is not None:
+                more = more or polled.batch.num_rows >= MAX_ROWS
+                self._give(number, polled.batch, polled.first_arrival, polled.last_arrival, now)
+        self._pass_barriers()
+        self._plan_next(now, more)
+
+    def _give(self, number: int, batch: pa.RecordBatch, first: float, last: float, now: float) -> None:
+        rows = batch.num_rows
+        metrics = self.host.metrics
+        metrics.source(self._key, self._description).rows += rows
+        metrics.read(now - first, now - last, rows)
+        self.give(batch, None, last, first, now, number)
+        if now >= self._next_marker:
+            self._next_marker = now + MARKER_EVERY
+            self.on_marker(Message(None, None, last, first, now, 0, number, marker=True))
+
+    def _pass_barriers(self) -> None:
+        while self._barriers:
+            barrier, asked = self._barriers[0]
+            if barrier.drain and any(p.backlog(asked) > 0 for _, p in self._partitions):
+                return
+            self._barriers.popleft()
+            if barrier.drain:
+                now = self.host.now()
+                self.broadcast(Message(None, None, now, now, now, watermark=Watermark(None, True)))
+            self.on_barrier(barrier)
+
+    def _plan_next(self, now: float, more: bool) -> None:
+        if more or self._barriers:
+            self._due = True
+            self.schedule()
+            return
+        self._due = False
+        if self._partitions and not self._armed:
+            self._armed = True
+            due = min(partition.next_due(now) for _, partition in self._partitions)
+            self.host.at(max(due, now + PAUSE), self)
+
+    def snapshot(self) -> State:
+        return State(value=self.positions())
+
+    def positions(self) -> list[tuple[int, Position]]:
+        return [(number, partition.position()) for number, partition in self._partitions]
+
+    def measure(self, now: float) -> None:
+        source = self.host.metrics.source(self._key, self._description)
+        source.backlog = sum(partition.backlog(now) for _, partition in self._partitions)
+        source.end = {str(number): position for number, position in self.positions()}

@@ -1,0 +1,74 @@
+"""How an operator's output is dealt to the operators of one downstream stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from headway.kernels.api import buckets
+from headway.node.message import Message
+from headway.node.ports import Port
+
+BUCKETS = 128
+"""Key buckets per stateful stage: the unit of ordering, of checkpoints and of migration."""
+
+
+def bucket_owner(bucket: int, owners: int) -> int:
+    """Which of `owners` operators holds `bucket`."""
+    return bucket % owners
+
+
+class Output(Protocol):
+    """The edge to one downstream stage."""
+
+    ports: Sequence[Port]
+
+    def rows(self, message: Message) -> None:
+        """Deal a message with rows."""
+
+
+class Forward:
+    """Everything to the one operator of the same node."""
+
+    def __init__(self, port: Port) -> None:
+        self.ports: Sequence[Port] = (port,)
+
+    def rows(self, message: Message) -> None:
+        self.ports[0].send(message)
+
+
+class Spread:
+    """By source partition."""
+
+    def __init__(self, ports: Sequence[Port]) -> None:
+        self.ports = ports
+
+    def rows(self, message: Message) -> None:
+        self.ports[message.partition % len(self.ports)].send(message)
+
+
+class ByKey:
+    """Every row to the owner of its key's bucket."""
+
+    def __init__(self, ports: Sequence[Port], keys: int) -> None:
+        self.ports = ports
+        self._keys = range(keys)
+
+    def rows(self, message: Message) -> None:
+        assert message.batch is not None
+        if len(self.ports) == 1:
+            self.ports[0].send(message)
+            return
+        owners = owners_of(message.batch, self._keys, len(self.ports))
+        for owner in np.unique(owners):
+            rows = pa.array(np.flatnonzero(owners == owner))
+            self.ports[owner].send(message._replace(batch=message.batch.take(rows)))
+
+
+def owners_of(batch: pa.RecordBatch, keys: Sequence[int], owners: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """The owner, 0 to `owners` - 1, of every row."""
+    owned: np.ndarray[tuple[int], np.dtype[np.int32]] = buckets(batch, keys, BUCKETS).to_numpy() % owners
+    return owned

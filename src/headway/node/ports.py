@@ -1,0 +1,126 @@
+"""Channels into operators and ports out of them, with bounded room.
+
+1. A channel holds the messages of one upstream operator, in order. It has room while it holds few bytes and messages.
+2. An operator runs only while all its ports have room, so that what waits is bounded and a slow consumer slows its
+   source. Marks (watermarks, barriers) need no room: they are few and small.
+3. A port into another node counts credits: what was sent and not yet taken there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from headway.node.message import Message
+
+if TYPE_CHECKING:
+    from headway.node.operators.base import Operator
+
+MAX_BYTES = 16 << 20
+MAX_MESSAGES = 64
+ChannelKey = tuple[int, int, int]
+"""The upstream stage, the upstream node, and which of the stage's inputs it is."""
+
+
+class Channel:
+    """Messages of one upstream operator that wait for `operator`."""
+
+    __slots__ = ("blocked", "bytes", "full", "key", "messages", "on_room")
+
+    def __init__(self, key: ChannelKey) -> None:
+        self.key = key
+        self.messages: deque[tuple[int, int, Message]] = deque()
+        """(arrival, bytes, message)"""
+        self.bytes = 0
+        self.blocked = False
+        """True iff the channel has given its barrier of an epoch that others have not."""
+        self.full = False
+        self.on_room: Callable[[int], None] = _nobody
+        """Called with the bytes of every message with rows that is taken."""
+
+    def room(self) -> bool:
+        return self.bytes < MAX_BYTES and len(self.messages) < MAX_MESSAGES
+
+    def put(self, arrival: int, message: Message) -> None:
+        size = message.size
+        self.bytes += size
+        self.messages.append((arrival, size, message))
+
+    def take(self) -> Message:
+        _, size, message = self.messages.popleft()
+        self.bytes -= size
+        if message.batch is not None:
+            self.on_room(size)
+        return message
+
+
+def _nobody(size: int) -> None:
+    """Nobody waits for room."""
+
+
+class Port(Protocol):
+    """A way to one operator's channel."""
+
+    def room(self) -> bool: ...
+
+    def send(self, message: Message) -> None: ...
+
+
+class LocalPort:
+    """Into an operator of the same node; `waiting` is run again when there is room."""
+
+    __slots__ = ("_channel", "_target", "_waiting")
+
+    def __init__(self, target: Operator, channel: Channel, waiting: Operator) -> None:
+        self._target = target
+        self._channel = channel
+        self._waiting = waiting
+        channel.on_room = self._taken
+
+    def room(self) -> bool:
+        if self._channel.room():
+            return True
+        self._channel.full = True
+        return False
+
+    def send(self, message: Message) -> None:
+        self._target.receive(self._channel, message)
+
+    def _taken(self, size: int) -> None:
+        if self._channel.full and self._channel.room():
+            self._channel.full = False
+            self._waiting.schedule()
+
+
+class RemotePort:
+    """Into an operator of another node, or into the driver's sink. `transmit` never blocks."""
+
+    __slots__ = ("_bytes", "_full", "_messages", "_transmit", "_waiting")
+
+    def __init__(self, transmit: Callable[[Message], None], waiting: Operator) -> None:
+        self._transmit = transmit
+        self._waiting = waiting
+        self._bytes = 0
+        self._messages = 0
+        self._full = False
+
+    def room(self) -> bool:
+        if self._bytes < MAX_BYTES and self._messages < MAX_MESSAGES:
+            return True
+        self._full = True
+        return False
+
+    def send(self, message: Message) -> None:
+        if message.batch is not None:
+            self._bytes += message.size
+            self._messages += 1
+        self._transmit(message)
+
+    def taken(self, size: int) -> None:
+        """The other side has taken a message of `size` bytes."""
+        self._bytes -= size
+        self._messages -= 1
+        if self._full and self.room():
+            self._full = False
+            self._waiting.schedule()

@@ -1,0 +1,368 @@
+"""A node: one process, one loop, many queries.
+
+1. The loop takes what has come from sockets, timers and threads, asks the scheduler for an operator, and runs one
+   message of it. It never blocks but when there is nothing to do.
+2. An operator that raises fails its own query: its operators are taken down, the coordinator is told, the rest go on.
+3. The node ends when the coordinator says so or is silent for too long.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import pickle
+import time
+import traceback
+import uuid
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import zmq
+from pyspark import cloudpickle
+
+from headway.cluster import protocol
+from headway.kernels.compiled import Compiler
+from headway.node.deployed import Build, Gathering
+from headway.node.message import Barrier, Message, message_header
+from headway.node.operators.base import Operator, State
+from headway.node.operators.chain import ChainOperator
+from headway.node.operators.planned import PlanOperator
+from headway.node.operators.source import InlineOperator
+from headway.node.ports import Channel
+from headway.node.snapshots import write_states
+from headway.node.wire import (
+    Address,
+    Credit,
+    Endpoint,
+    Keys,
+    decode,
+    encode,
+    encode_credit,
+    encode_rows,
+    own_host,
+    read_message,
+)
+from headway.observe.metrics import QueryMetrics
+from headway.scheduling import Head, make_policy
+
+REPORT_EVERY = 1.0
+COORDINATOR_SILENCE = 60.0
+POLL_EVERY = 0.0002
+LONGEST_WAIT = 0.1
+
+
+class Deployed:
+    """A deployment in this node; the host of its operators."""
+
+    def __init__(self, node: Node, deployment: protocol.Deployment) -> None:
+        self._node = node
+        self.number = deployment.number
+        self.deployment = deployment
+        self.latency = deployment.latency
+        self.metrics = QueryMetrics(deployment.latency)
+        self.closed = False
+        self.arrival = node.arrival
+        self.build = Build(deployment, node.index, self, node.compiler)
+        self.build.build(self._transmit, self._to_driver)
+        self.operators = self.build.operators
+        self._gathering = Gathering(len(self.operators))
+        self._acknowledge_remote()
+
+    now = staticmethod(time.time)
+
+    def _acknowledge_remote(self) -> None:
+        for operator in self.operators.values():
+            for key, channel in operator.channels.items():
+                if key[1] != self._node.index:
+                    channel.on_room = self._credit(operator.stage, channel)
+
+    def _credit(self, stage: int, channel: Channel) -> Callable[[int], None]:
+        upstream, node, _ = channel.key
+
+        def taken(size: int) -> None:
+            self._node.send(node, encode_credit(Credit(self.number, upstream, stage, self._node.index, size)))
+
+        return taken
+
+    def _transmit(self, node: int, address: Address, message: Message) -> None:
+        self._node.send(node, encode(address, message))
+
+    def _to_driver(self, stage: int, message: Message) -> None:
+        header = pickle.dumps((self.number, self._node.index, stage, message_header(message)))
+        self._node.control.send_multipart([b"rows", header, encode_rows(message.batch)], copy=False)
+
+    def ready(self, operator: Operator, head: Head) -> None:
+        self._node.policy.push(operator, head, head.t)
+
+    def notify(self, operator: Operator) -> None:
+        self._node.notify(operator.schedule)
+
+    def at(self, when: float, operator: Operator) -> None:
+        self._node.at(when, self, operator)
+
+    def passed(self, operator: Operator, barrier: Barrier, state: State) -> None:
+        states = self._gathering.passed(operator.stage, barrier, state)
+        if states is not None:
+            self._node.write_states(self, barrier, states)
+
+    def start(self) -> None:
+        for operator in self.operators.values():
+            operator.start()
+
+    def close(self) -> None:
+        self.closed = True
+        for operator in self.operators.values():
+            operator.close()
+
+    def receive(self, address: Address, header: tuple[Any, ...], rows: Any) -> None:
+        operator = self.operators[address.stage]
+        message = read_message(header, rows, self.build.schema_into(address.stage))
+        operator.receive(operator.channels[address.channel], message)
+
+    def credit(self, credit: Credit) -> None:
+        self.build.remote_ports[credit.upstream, credit.stage, credit.node].taken(credit.size)
+
+    def inject(self, barrier: Barrier) -> None:
+        for operator in self.operators.values():
+            if isinstance(operator, InlineOperator | PlanOperator):
+                operator.inject(barrier)
+
+    def report(self, now: float) -> tuple[QueryMetrics, dict[str, Any]]:
+        for operator in self.operators.values():
+            operator.measure(now)
+        taken, self.metrics = self.metrics, QueryMetrics(self.latency)
+        chains = [op for op in self.operators.values() if isinstance(op, ChainOperator)]
+        return taken, {"compiled": all(chain.compiled for chain in chains)}
+
+
+class Node:
+    """See the module."""
+
+    def __init__(self, config: protocol.NodeConfig) -> None:
+        self.index = config.index
+        self.policy = make_policy(config.policy)
+        self.compiler = Compiler()
+        self._endpoint = Endpoint(Keys(config.public_key, config.secret_key))
+        self._inbound, self._address = self._endpoint.listen(zmq.PULL, own_host(config.coordinator))
+        self.control = self._endpoint.connect(zmq.DEALER, config.coordinator)
+        self._peers: dict[int, zmq.Socket[bytes]] = {}
+        self._addresses: dict[int, str] = {}
+        self._deployed: dict[int, Deployed] = {}
+        self._timers: list[tuple[float, int, Deployed, Operator]] = []
+        self._calls: deque[Callable[[], None]] = deque()
+        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK)
+        self._poller = zmq.Poller()
+        for source in (self._inbound, self.control):
+            self._poller.register(source, zmq.POLLIN)
+        self._poller.register(self._wake_fd, zmq.POLLIN)
+        self._writer = ThreadPoolExecutor(1, "snapshots")
+        self._arrivals = 0
+        self._running = True
+        self._heard = time.time()
+        self._next_report = self._heard + REPORT_EVERY
+
+    def arrival(self) -> int:
+        self._arrivals += 1
+        return self._arrivals
+
+    def run(self) -> None:
+        """The loop, until the end."""
+        self.tell(protocol.Hello(self.index, uuid.uuid4().hex, os.getpid(), self._address))
+        polled = 0.0
+        try:
+            while self._running:
+                now = time.time()
+                self._fire_timers(now)
+                operator = self.policy.pop(now)
+                if operator is None:
+                    self._poll(self._wait(now))
+                    continue
+                self._run(operator)  # type: ignore[arg-type]
+                if now - polled > POLL_EVERY:
+                    polled = now
+                    self._poll(0.0)
+        finally:
+            self._close()
+
+    def _wait(self, now: float) -> float:
+        next_timer = self._timers[0][0] if self._timers else now + LONGEST_WAIT
+        return max(0.0, min(next_timer, self._next_report, now + LONGEST_WAIT) - now)
+
+    def _run(self, operator: Operator) -> None:
+        host: Deployed = operator.host  # type: ignore[assignment]
+        if host.closed:
+            return
+        try:
+            operator.run()
+        except Exception as error:
+            self._fail(host, error)
+
+    def _fail(self, deployed: Deployed, error: BaseException) -> None:
+        """Take down one query; the others do not notice."""
+        deployed.close()
+        text = "".join(traceback.format_exception(error))
+        try:
+            pickled = cloudpickle.dumps(error)
+            pickle.loads(pickled)
+        except Exception:
+            pickled = None
+        self.tell(protocol.Failed(deployed.number, self.index, text, pickled))
+
+    def _fire_timers(self, now: float) -> None:
+        while self._timers and self._timers[0][0] <= now:
+            _, _, host, operator = heapq.heappop(self._timers)
+            if not host.closed:
+                try:
+                    operator.wake(now)
+                except Exception as error:
+                    self._fail(host, error)
+        if now >= self._next_report:
+            self._report(now)
+
+    def _report(self, now: float) -> None:
+        self._next_report = now + REPORT_EVERY
+        reports = {d.number: d.report(now) for d in self._deployed.values() if not d.closed}
+        metrics = {number: taken for number, (taken, _) in reports.items()}
+        facts = {number: found for number, (_, found) in reports.items()}
+        self.tell(protocol.Report(self.index, metrics, facts))
+        if now - self._heard > COORDINATOR_SILENCE:
+            self._running = False
+
+    def at(self, when: float, host: Deployed, operator: Operator) -> None:
+        heapq.heappush(self._timers, (when, self.arrival(), host, operator))
+
+    def notify(self, call: Callable[[], None]) -> None:
+        """From any thread: have the loop call this."""
+        self._calls.append(call)
+        os.eventfd_write(self._wake_fd, 1)
+
+    def _poll(self, wait: float) -> None:
+        for source, _ in self._poller.poll(max(wait * 1000, 0)):
+            if source == self._wake_fd:
+                os.eventfd_read(self._wake_fd)
+                while self._calls:
+                    self._calls.popleft()()
+            elif source is self.control:
+                self._read_control()
+            else:
+                self._read_inbound()
+
+    def _read_control(self) -> None:
+        while True:
+            try:
+                frame = self.control.recv(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            self._heard = time.time()
+            self._obey(pickle.loads(frame))
+
+    def _read_inbound(self) -> None:
+        for _ in range(64):
+            try:
+                frames = self._inbound.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            self._dispatch(frames)
+
+    def _dispatch(self, frames: list[Any]) -> None:
+        decoded = decode(frames)
+        number = decoded.deployment if isinstance(decoded, Credit) else decoded[0].deployment
+        deployed = self._deployed.get(number)
+        if deployed is None or deployed.closed:
+            return  # of an older try to run a query
+        if isinstance(decoded, Credit):
+            deployed.credit(decoded)
+        else:
+            deployed.receive(*decoded)
+
+    def _obey(self, order: Any) -> None:
+        match order:
+            case protocol.Deploy(pickled):
+                self._deploy(cloudpickle.loads(pickled))
+            case protocol.Run(number):
+                if number in self._deployed and not self._deployed[number].closed:
+                    self._deployed[number].start()
+            case protocol.Undeploy(number):
+                self._undeploy(number)
+            case protocol.Inject(number, barrier):
+                if number in self._deployed and not self._deployed[number].closed:
+                    self._deployed[number].inject(barrier)
+            case protocol.Committed(number, positions):
+                self._committed(number, positions)
+            case protocol.RowsTaken(number, stage, size):
+                if number in self._deployed:
+                    self._deployed[number].build.remote_ports[stage, stage, -1].taken(size)
+            case protocol.Peers(addresses):
+                self._meet(addresses)
+            case protocol.Shutdown():
+                self._running = False
+
+    def _deploy(self, deployment: protocol.Deployment) -> None:
+        try:
+            self._deployed[deployment.number] = Deployed(self, deployment)
+        except Exception as error:
+            text = "".join(traceback.format_exception(error))
+            self.tell(protocol.Failed(deployment.number, self.index, text, None))
+            return
+        self.tell(protocol.Deployed(deployment.number, self.index))
+
+    def _undeploy(self, number: int) -> None:
+        deployed = self._deployed.pop(number, None)
+        if deployed is not None and not deployed.closed:
+            deployed.close()
+        self.tell(protocol.Undeployed(number, self.index))
+
+    def _committed(self, number: int, positions: dict[int, Any]) -> None:
+        deployed = self._deployed.get(number)
+        for stage, position in positions.items():
+            operator = deployed.operators.get(stage) if deployed is not None else None
+            if isinstance(operator, PlanOperator):
+                operator.commit(position)
+
+    def _meet(self, addresses: dict[int, str]) -> None:
+        for node, address in addresses.items():
+            if node != self.index and self._addresses.get(node) != address:
+                if node in self._peers:
+                    self._peers[node].close(linger=0)
+                self._peers[node] = self._endpoint.connect(zmq.PUSH, address)
+        self._addresses = dict(addresses)
+
+    def send(self, node: int, frames: list[Any]) -> None:
+        """To another node. Never blocks: credits bound what is under way."""
+        self._peers[node].send_multipart(frames, copy=False)
+
+    def tell(self, message: Any) -> None:
+        """To the coordinator."""
+        self.control.send_multipart([b"", pickle.dumps(message)])
+
+    def write_states(self, deployed: Deployed, barrier: Barrier, states: dict[int, State]) -> None:
+        """Write a node's states in the background, then tell the coordinator."""
+        label = f"{self.index}-{deployed.number}"
+        checkpoint = deployed.deployment.checkpoint
+
+        def write() -> None:
+            try:
+                files = write_states(checkpoint, barrier.epoch, label, states)
+            except Exception as error:
+                failure = error
+                self.notify(lambda: self._fail(deployed, failure))
+                return
+            values = {stage: state.value for stage, state in states.items() if state.value is not None}
+            done = protocol.EpochPassed(deployed.number, self.index, barrier, files, values)
+            self.notify(lambda: self.tell(done))
+
+        self._writer.submit(write)
+
+    def _close(self) -> None:
+        for deployed in self._deployed.values():
+            if not deployed.closed:
+                deployed.close()
+        self._writer.shutdown(wait=False)
+        self._endpoint.close()
+
+
+def run_node(config: protocol.NodeConfig) -> None:
+    """The body of a node's Spark task."""
+    Node(config).run()
