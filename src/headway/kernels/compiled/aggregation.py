@@ -1,0 +1,296 @@
+"""Writes the partial aggregation at a chain's end: find the row's group, update its cells.
+
+1. A group is a row of 8-byte cells: its keys, which keys are null, which aggregates have seen a value, the states.
+   One cache line has all of a small group.
+2. A window is held by its start.
+3. Streams come window by window, and most queries have at most one more key: the dense index then gives the group by
+   position, window by window; whatever it does not know is looked up by hash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.dataflow.expr import Column
+from headway.dataflow.graph import AggCall, Aggregate
+from headway.kernels.compiled import layout
+from headway.kernels.compiled.emitter import SUM_OVERFLOW, Emitter, Scope
+from headway.kernels.compiled.values import NotCompilable, Struct, Value, both, is_float, negate, storage
+
+_EXTREMES = {"min": ("i64(INT64_MAX)", "f64(np.nan)"), "max": ("i64(INT64_MIN)", "f64(-np.inf)")}
+
+
+@dataclass(frozen=True)
+class AggregationPlan:
+    """Which cells a group has. `states[a][j]` is the cell of state column j of aggregate a.
+
+    `windows` has for every key the length of its windows, 0 where it is none. `dense_key` is the key that the dense
+    index is by: -1 if the window is the only key, None if there is no such index.
+    """
+
+    keys: int
+    null_cell: bool
+    seen_cell: bool
+    states: tuple[tuple[int, ...], ...]
+    dense_key: int | None
+    windows: tuple[int, ...]
+
+    @property
+    def key_cells(self) -> int:
+        return self.keys + self.null_cell
+
+    @property
+    def seen(self) -> int:
+        return self.key_cells
+
+    @property
+    def width(self) -> int:
+        return self.key_cells + self.seen_cell + sum(map(len, self.states))
+
+
+@dataclass(frozen=True)
+class _Update:
+    """An aggregate's argument for this row, and whether it counts."""
+
+    agg: AggCall
+    argument: Value | None
+    counts: str
+
+
+def write_aggregation(
+    aggregate: Aggregate, emitter: Emitter, scope: Scope, like: AggregationPlan | None
+) -> AggregationPlan:
+    """Write what happens to a row that has come through the steps."""
+    keys = [_key(key, emitter, scope) for key in aggregate.keys]
+    updates = [_update(agg, emitter, scope) for agg in aggregate.aggs]
+    plan = like or _plan(aggregate, keys, updates)
+    emitter.preamble += _preamble(plan)
+    group = _write_group(aggregate, keys, plan, emitter)
+    base = emitter.let(f"cells + 8 * {plan.width} * {group}", "base")
+    _write_seen(updates, plan, base, emitter)
+    for update, states in zip(updates, plan.states, strict=True):
+        _write_update(update, base, states, emitter)
+    return plan
+
+
+def _key(key: Column, emitter: Emitter, scope: Scope) -> Value | Struct:
+    value = emitter.value(key, scope)
+    if isinstance(value, Struct) and value.ordinal is None:
+        raise NotCompilable("a group key that is a struct and not a time window has no compiled form")
+    if isinstance(value, Value) and is_float(key.type):
+        bits = f"bits_f64(normal({value.code}))" if storage(key.type) == "f64" else f"bits_f32(normal({value.code}))"
+        return Value(emitter.let(bits), value.null)
+    if isinstance(value, Value):
+        return Value(emitter.let(f"i64({value.code})"), value.null)
+    return value
+
+
+def _update(agg: AggCall, emitter: Emitter, scope: Scope) -> _Update:
+    if agg.function not in ("count", "sum", "avg", "min", "max"):
+        raise NotCompilable(f"aggregate {agg.function} has no compiled form")
+    counts = "True"
+    if agg.filter is not None:
+        condition = emitter.scalar(agg.filter, scope)
+        counts = emitter.let(both(condition.code, negate(condition.null)))
+    if agg.function == "count":
+        return _Update(agg, None, _none_null(agg, counts, emitter, scope))
+    if storage(agg.args[0].type) == "bit" and agg.function in ("sum", "avg"):
+        raise NotCompilable(f"{agg.function} of booleans")
+    if counts != "True":
+        return _filtered(agg, counts, emitter, scope)
+    argument = emitter.scalar(agg.args[0], scope)
+    return _Update(agg, argument, emitter.let(negate(argument.null)))
+
+
+def _none_null(agg: AggCall, counts: str, emitter: Emitter, scope: Scope) -> str:
+    for arg in agg.args:
+        value = emitter.value(arg, scope)
+        counts = both(counts, negate(value.null))
+    return emitter.let(counts)
+
+
+def _filtered(agg: AggCall, counts: str, emitter: Emitter, scope: Scope) -> _Update:
+    """The argument is only computed for rows that pass the aggregate's own filter: it might fail on the others."""
+    from headway.kernels.compiled.expressions.logic import when
+
+    argument = when(counts, lambda: emitter.scalar(agg.args[0], scope), agg.args[0].type, emitter)
+    return _Update(agg, argument, emitter.let(both(counts, negate(argument.null))))
+
+
+def _plan(aggregate: Aggregate, keys: list[Value | Struct], updates: list[_Update]) -> AggregationPlan:
+    null_cell = any(key.null != "False" for key in keys)
+    seen_cell = any(_tracked(u) for u in updates)
+    at = len(keys) + null_cell + seen_cell
+    states = []
+    for update in updates:
+        size = 2 if update.agg.function == "avg" else 1
+        states.append(tuple(range(at, at + size)))
+        at += size
+    windows = tuple(key.duration if isinstance(key, Struct) else 0 for key in keys)
+    others = [i for i, duration in enumerate(windows) if not duration]
+    dense = len(keys) - len(others) <= 1 and len(others) <= 1 and not any(is_float(aggregate.keys[i].type) for i in others)
+    dense_key = (others[0] if others else -1) if dense and keys else None
+    return AggregationPlan(len(keys), null_cell, seen_cell, tuple(states), dense_key, windows)
+
+
+def _tracked(update: _Update) -> bool:
+    """Whether a group can be there without a value of this aggregate, whose state is then null."""
+    return update.counts != "True" and update.agg.function in ("sum", "min", "max")
+
+
+def _preamble(plan: AggregationPlan) -> list[str]:
+    names = {
+        "groups": layout.GROUPS,
+        "limit": layout.LIMIT,
+        "cells": layout.CELLS,
+        "table": layout.TABLE,
+        "mask": layout.MASK,
+        "key_low": layout.KEY_LOW,
+        "key_range": layout.KEY_RANGE,
+        "dense": layout.DENSE,
+        "way_starts": layout.WAY_STARTS,
+    }
+    rebuild = f"if header[{layout.DIRTY}] != 0: rehash(table, mask, cells, {plan.width}, {plan.key_cells}, groups)"
+    return [*(f"{name} = header[{slot}]" for name, slot in names.items()), rebuild, f"header[{layout.DIRTY}] = 0"]
+
+
+def _write_group(aggregate: Aggregate, keys: list[Value | Struct], plan: AggregationPlan, emitter: Emitter) -> str:
+    """Find the group's number, a new one if it is new."""
+    if not keys:
+        _initialise(aggregate, [], plan, emitter, "if groups == 0:", "i64(0)")
+        return "i64(0)"
+    nulls = _null_bits(keys)
+    nulls = nulls if nulls == "i64(0)" else emitter.let(nulls)
+    parts = [emitter.let(key.fields[0].code if isinstance(key, Struct) else key.code) for key in keys]
+    parts = [_zero_if_null(part, key.null, emitter) for part, key in zip(parts, keys, strict=True)]
+    cells = [*parts, nulls] if plan.null_cell else parts
+    group = emitter.name("g")
+    if plan.dense_key is None:
+        emitter.line(f"{group} = i64(-1)")
+    else:
+        _write_dense(keys, parts, nulls, plan, emitter, group)
+    with emitter.block(f"if {group} < 0:"):
+        _write_probe(aggregate, cells, plan, emitter, group)
+        if plan.dense_key is not None:
+            emitter.line(f"if place_{group} >= 0: store_i32(dense, place_{group}, {group})")
+    return group
+
+
+def _null_bits(keys: list[Value | Struct]) -> str:
+    bits = [f"(i64({key.null}) << {i})" for i, key in enumerate(keys) if key.null != "False"]
+    return " | ".join(bits) or "i64(0)"
+
+
+def _zero_if_null(part: str, null: str, emitter: Emitter) -> str:
+    return part if null == "False" else emitter.let(f"i64(0) if {null} else {part}")
+
+
+def _write_dense(
+    keys: list[Value | Struct], parts: list[str], nulls: str, plan: AggregationPlan, emitter: Emitter, group: str
+) -> None:
+    """Ask the dense index: its way for the window, its place for the other key."""
+    window = next((i for i, key in enumerate(keys) if isinstance(key, Struct)), None)
+    emitter.line(f"{group} = place_{group} = i64(-1)")
+    key = f"{parts[plan.dense_key]} - key_low" if plan.dense_key is not None and plan.dense_key >= 0 else "i64(0)"
+    position = emitter.let(key, "d")
+    condition = f"below({position}, key_range)" + ("" if nulls == "i64(0)" else f" and {nulls} == 0")
+    with emitter.block(f"if {condition}:"):
+        if window is None:
+            emitter.line(f"place_{group} = {position}")
+        else:
+            struct = keys[window]
+            assert isinstance(struct, Struct)
+            emitter.line(f"way = {struct.ordinal} & {layout.WAYS - 1}")
+            with emitter.block(f"if load_i64(way_starts, way) != {parts[window]}:"):
+                emitter.line(f"store_i64(way_starts, way, {parts[window]})")
+                emitter.line("fill(dense + 4 * way * key_range, key_range)")
+            emitter.line(f"place_{group} = way * key_range + {position}")
+        emitter.line(f"{group} = load_i32(dense, place_{group})")
+
+
+def _write_probe(
+    aggregate: Aggregate, cells: list[str], plan: AggregationPlan, emitter: Emitter, group: str
+) -> None:
+    code = "i64(0)"
+    for cell in cells:
+        code = f"mix({code} ^ {cell})"
+    emitter.line(f"at = {code} & mask")
+    with emitter.block("while True:"):
+        emitter.line(f"{group} = load_i32(table, at)")
+        _initialise(aggregate, cells, plan, emitter, f"if {group} < 0:", group)
+        same = " and ".join(
+            f"load_i64(cells, {group} * {plan.width} + {i}) == {cell}" for i, cell in enumerate(cells)
+        )
+        emitter.line(f"if {same}: break")
+        emitter.line("at = (at + 1) & mask")
+
+
+def _initialise(
+    aggregate: Aggregate, cells: list[str], plan: AggregationPlan, emitter: Emitter, header: str, group: str
+) -> None:
+    with emitter.block(header):
+        if cells:
+            emitter.line(f"{group} = groups")
+            emitter.line(f"store_i32(table, at, {group})")
+        emitter.line("groups += 1")
+        base = emitter.let(f"{group} * {plan.width}")
+        for i, cell in enumerate(cells):
+            emitter.line(f"store_i64(cells, {base} + {i}, {cell})")
+        if plan.seen_cell:
+            emitter.line(f"store_i64(cells, {base} + {plan.seen}, i64(0))")
+        for agg, states in zip(aggregate.aggs, plan.states, strict=True):
+            for state, (kind, initial) in zip(states, _initial(agg), strict=True):
+                emitter.line(f"store_{kind}(cells, {base} + {state}, {initial})")
+        if cells:
+            emitter.line("break")
+
+
+def _initial(agg: AggCall) -> list[tuple[str, str]]:
+    """The kind and first value of every state cell of an aggregate."""
+    real = bool(agg.args) and is_float(agg.args[0].type)
+    if agg.function == "count":
+        return [("i64", "i64(0)")]
+    if agg.function == "avg":
+        return [("f64", "f64(0.0)"), ("i64", "i64(0)")]
+    if agg.function == "sum":
+        return [("f64", "f64(0.0)")] if real else [("i64", "i64(0)")]
+    return [("f64" if real else "i64", _EXTREMES[agg.function][real])]
+
+
+def _write_seen(updates: list[_Update], plan: AggregationPlan, base: str, emitter: Emitter) -> None:
+    bits = [
+        f"(i64({update.counts}) << {i})"
+        for i, update in enumerate(updates)
+        if plan.seen_cell and update.agg.function in ("sum", "min", "max")
+    ]
+    if bits:
+        emitter.line(f"store_i64({base}, {plan.seen}, load_i64({base}, {plan.seen}) | {' | '.join(bits)})")
+
+
+def _write_update(update: _Update, base: str, states: tuple[int, ...], emitter: Emitter) -> None:
+    if update.agg.function == "count":
+        emitter.line(f"store_i64({base}, {states[0]}, load_i64({base}, {states[0]}) + i64({update.counts}))")
+    elif update.counts == "True":
+        _write_value(update, base, states, emitter)
+    elif update.counts != "False":
+        with emitter.block(f"if {update.counts}:"):
+            _write_value(update, base, states, emitter)
+
+
+def _write_value(update: _Update, base: str, states: tuple[int, ...], emitter: Emitter) -> None:
+    assert update.argument is not None
+    code, function = update.argument.code, update.agg.function
+    real = is_float(update.agg.args[0].type)
+    if function == "avg":
+        emitter.line(f"store_i64({base}, {states[1]}, load_i64({base}, {states[1]}) + 1)")
+    kind = "f64" if real or function == "avg" else "i64"
+    old = emitter.let(f"load_{kind}({base}, {states[0]})")
+    new = emitter.let(f"{kind}({code})")
+    if function in ("sum", "avg"):
+        if kind == "i64":
+            emitter.fail_if(f"add_overflows({old}, {new})", SUM_OVERFLOW)
+        emitter.line(f"store_{kind}({base}, {states[0]}, {old} + {new})")
+        return
+    left, right = (new, old) if function == "min" else (old, new)
+    better = f"less_floats({left}, {right})" if real else f"{left} < {right}"
+    emitter.line(f"if {better}: store_{kind}({base}, {states[0]}, {new})")

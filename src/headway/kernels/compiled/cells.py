@@ -1,0 +1,163 @@
+"""The groups that a compiled kernel holds: their memory, its growth, and their way out as partials.
+
+Generated code fills the cells (see aggregation.py); here they are only moved, and only between calls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from headway.dataflow.graph import AggCall, Aggregate
+from headway.dataflow.types import arrow_type
+from headway.kernels.api import partial_schema, state_types
+from headway.kernels.compiled import layout
+from headway.kernels.compiled.aggregation import AggregationPlan
+from headway.kernels.compiled.values import is_float
+
+_FIRST = 1024
+_DENSE = 1 << 16  # keys that the dense index may cover: 4 MB for all its ways
+
+Cells = npt.NDArray[np.int64]
+
+
+class CellTable:
+    """The groups of one kernel; the header tells generated code where they are."""
+
+    def __init__(self, aggregate: Aggregate, plan: AggregationPlan, header: memoryview) -> None:
+        self._aggregate = aggregate
+        self._plan = plan
+        self._header = header
+        self.schema = partial_schema(aggregate)
+        self._cells: Cells = np.zeros((0, plan.width), np.int64)
+        self._ways = np.zeros(layout.WAYS, np.int64)
+        self._dense = np.zeros(0, np.int32)
+        self._examined = 0
+        header[layout.WAY_STARTS] = self._ways.ctypes.data
+        self._resize(_FIRST)
+
+    @property
+    def groups(self) -> int:
+        return self._header[layout.GROUPS]
+
+    def grow(self) -> None:
+        """Twice the room."""
+        self._resize(2 * len(self._cells))
+
+    def _resize(self, capacity: int) -> None:
+        cells = np.empty((capacity, self._plan.width), np.int64)
+        cells[: self.groups] = self._cells[: self.groups]
+        self._cells = cells
+        self._table = np.empty(2 * capacity, np.int32)
+        header = self._header
+        header[layout.CELLS], header[layout.TABLE] = cells.ctypes.data, self._table.ctypes.data
+        header[layout.LIMIT], header[layout.MASK], header[layout.DIRTY] = capacity, 2 * capacity - 1, 1
+
+    def examine(self) -> None:
+        """Set the dense index up for the keys seen, each time there are twice as many groups as before."""
+        if self._plan.dense_key is None or self.groups < 2 * self._examined or not self.groups:
+            return
+        self._examined = self.groups
+        low, high = self._key_range()
+        span = high - low + 1
+        header = self._header
+        if low >= header[layout.KEY_LOW] and high < header[layout.KEY_LOW] + header[layout.KEY_RANGE]:
+            return
+        if span <= _DENSE:
+            # Room on both sides, so that a key slightly out of the range does not set the index up again.
+            self._index(low - span // 2 if span > 1 else low, 2 * span if span > 1 else 1)
+
+    def _key_range(self) -> tuple[int, int]:
+        assert self._plan.dense_key is not None
+        if self._plan.dense_key < 0:
+            return 0, 0
+        keys = self._cells[: self.groups, self._plan.dense_key]
+        return int(keys.min()), int(keys.max())
+
+    def _index(self, low: int, span: int) -> None:
+        ways = layout.WAYS if any(self._plan.windows) else 1
+        self._dense = np.full(ways * span, -1, np.int32)
+        self._ways[:] = layout.NO_TIME
+        header = self._header
+        header[layout.KEY_LOW], header[layout.KEY_RANGE] = low, span
+        header[layout.DENSE] = self._dense.ctypes.data
+
+    def partials(self) -> pa.RecordBatch:
+        """All groups."""
+        return self._export(self._cells[: self.groups])
+
+    def take(self, watermark: int | None) -> pa.RecordBatch | None:
+        """Remove and give the groups that `watermark` ends, all if it is None."""
+        held = self._cells[: self.groups]
+        ended = self._ended(held, watermark)
+        if not ended.any():
+            return None
+        taken = self._export(held[ended])
+        kept = held[~ended]
+        self._cells[: len(kept)] = kept
+        self._header[layout.GROUPS], self._header[layout.DIRTY] = len(kept), 1
+        self._dense.fill(-1)
+        return taken
+
+    def _ended(self, held: Cells, watermark: int | None) -> npt.NDArray[np.bool_]:
+        if watermark is None:
+            return np.ones(len(held), np.bool_)
+        event_key = self._aggregate.event_key
+        if event_key is None:
+            return np.zeros(len(held), np.bool_)
+        there: npt.NDArray[np.bool_] = ~self._null(held, event_key)
+        return there & (held[:, event_key] + self._plan.windows[event_key] <= watermark)
+
+    def _null(self, held: Cells, key: int) -> npt.NDArray[np.bool_]:
+        if not self._plan.null_cell:
+            return np.zeros(len(held), np.bool_)
+        bits: npt.NDArray[np.bool_] = (held[:, self._plan.keys] >> key) & 1 == 1
+        return bits
+
+    def _export(self, held: Cells) -> pa.RecordBatch:
+        columns = [self._key(held, i) for i in range(len(self._aggregate.keys))]
+        for number, agg in enumerate(self._aggregate.aggs):
+            columns += self._states(held, number, agg)
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _key(self, held: Cells, key: int) -> pa.Array:
+        kind = self._aggregate.keys[key].type
+        null = self._null(held, key)
+        if not isinstance(kind, T.StructType):
+            return to_arrow(held[:, key], arrow_type(kind), null)
+        start = held[:, key]
+        ends = (start, start + self._plan.windows[key])
+        fields = list(arrow_type(kind))
+        children = [to_arrow(values, f.type, null) for values, f in zip(ends, fields, strict=True)]
+        return pa.StructArray.from_arrays(children, fields=fields, mask=pa.array(null) if null.any() else None)
+
+    def _states(self, held: Cells, number: int, agg: AggCall) -> list[pa.Array]:
+        cells, kinds = self._plan.states[number], state_types(agg)
+        if agg.function == "avg":
+            count = held[:, cells[1]]
+            total = np.ascontiguousarray(held[:, cells[0]]).view(np.float64)
+            return [to_arrow(total, kinds[0], count == 0), to_arrow(count, kinds[1])]
+        values = np.ascontiguousarray(held[:, cells[0]])
+        if agg.function != "count" and is_float(agg.args[0].type):
+            values = values.view(np.float64)
+        return [to_arrow(values, kinds[0], self._unseen(held, number, agg))]
+
+    def _unseen(self, held: Cells, number: int, agg: AggCall) -> npt.NDArray[np.bool_] | None:
+        if agg.function == "count" or not self._plan.seen_cell:
+            return None
+        bits: npt.NDArray[np.bool_] = (held[:, self._plan.seen] >> number) & 1 == 0
+        return bits
+
+
+def to_arrow(values: np.ndarray, kind: pa.DataType, null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Cells as an Arrow column of `kind`."""
+    mask = null if null is not None and null.any() else None
+    if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
+        plain = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+        return pa.array(values, plain, mask=mask).view(kind)
+    if pa.types.is_floating(kind) and values.dtype == np.int64:
+        bits = values.astype(np.int32).view(np.float32) if kind == pa.float32() else values.view(np.float64)
+        return pa.array(bits, kind, mask=mask)
+    return pa.array(values != 0 if pa.types.is_boolean(kind) else values, kind, mask=mask)

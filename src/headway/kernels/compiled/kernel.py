@@ -1,0 +1,156 @@
+"""A compiled chain: the generated functions, their memory, and what a node calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from headway.kernels.api import Chain
+from headway.kernels.compiled import layout
+from headway.kernels.compiled.cells import CellTable
+from headway.kernels.compiled.emitter import SUM_OVERFLOW
+from headway.kernels.compiled.output import Columns
+from headway.kernels.compiled.shape import Shape
+from headway.kernels.compiled.steps import Variant
+from headway.kernels.expressions.registry import RowError
+from headway.kernels.interpreted import InterpretedChain
+
+Function = Callable[[np.ndarray, np.ndarray, np.ndarray], int]
+
+
+class _Program:
+    """One variant, ready to be called."""
+
+    def __init__(self, function: Function, variant: Variant) -> None:
+        self.function = function
+        self.output = variant.output
+        parameters = variant.emitter.parameters
+        self.constants = np.array([*parameters.integers, 0], np.int64)
+        self.reals = np.array([*parameters.floats, 0.0], np.float64)
+        self.arrays = parameters.arrays
+
+
+class CompiledChain:
+    """The kernel of a chain. See `api.ChainKernel`."""
+
+    def __init__(self, shape: Shape, functions: dict[str, Function]) -> None:
+        self._chain: Chain = shape.chain
+        self._with_nulls = _Program(functions["with_nulls"], shape.with_nulls)
+        self._without_nulls = _Program(functions["without_nulls"], shape.without_nulls)
+        self._inputs = len(self._chain.input.schema)
+        self._columns = [(i, layout.column_slot(i), _width(kind)) for i, kind in sorted(shape.used.items())]
+        self._fan_out = shape.fan_out
+        self._array = np.zeros(shape.header_size, np.int64)
+        self._header = memoryview(self._array)
+        self._selection = np.empty(layout.BLOCK, np.int32)
+        self._header[layout.SELECTION] = self._selection.ctypes.data
+        self._all_valid = np.zeros(0, np.uint8)
+        self._cells = self._make_cells(shape)
+        # None until a state was restored: groups that another kernel found are kept as they came.
+        self._restored: InterpretedChain | None = None
+
+    def _make_cells(self, shape: Shape) -> CellTable | None:
+        plan = shape.with_nulls.aggregation
+        if plan is None or self._chain.aggregate is None:
+            return None
+        return CellTable(self._chain.aggregate, plan, self._header)
+
+    def process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
+        rows = batch.num_rows
+        header = self._header
+        header[layout.ROWS], header[layout.FROM], header[layout.TIME] = rows, 0, layout.NO_TIME
+        program = self._with_nulls if self._point_to(batch) else self._without_nulls
+        out = None
+        if self._cells is not None:
+            self._aggregate(program, batch, self._cells)
+        else:
+            assert program.output is not None
+            memory = Columns(program.output, rows * self._fan_out, self._inputs, header)
+            self._run(program, batch)
+            if header[layout.OUT]:
+                out = memory.batch(header[layout.OUT], batch)
+        time = header[layout.TIME]
+        return out, None if time == layout.NO_TIME else time
+
+    def _point_to(self, batch: pa.RecordBatch) -> bool:
+        """Put the addresses of the columns into the header; whether any of them has nulls."""
+        header, nulls = self._header, False
+        for index, slot, width in self._columns:
+            column = batch.column(index)
+            offset = column.offset
+            validity, data = column.buffers()[:2]
+            # Bits cannot be addressed, so columns of them keep their offset; so does validity.
+            header[slot] = data.address + offset * width
+            header[slot + 2] = offset
+            header[slot + 1] = 0 if validity is None else validity.address
+            nulls |= validity is not None and column.null_count > 0
+        if nulls:
+            self._fill_validity(batch)
+        return nulls
+
+    def _fill_validity(self, batch: pa.RecordBatch) -> None:
+        """Columns that have no validity bitmap get one that says all is valid."""
+        for index, slot, _ in self._columns:
+            if self._header[slot + 1] == 0:
+                bits = batch.column(index).offset + batch.num_rows
+                if len(self._all_valid) * 8 < bits:
+                    self._all_valid = np.full(bits // 8 + 1, 255, np.uint8)
+        for _, slot, _ in self._columns:
+            if self._header[slot + 1] == 0:
+                self._header[slot + 1] = self._all_valid.ctypes.data
+
+    def _aggregate(self, program: _Program, batch: pa.RecordBatch, cells: CellTable) -> None:
+        while self._run(program, batch) == layout.FULL:
+            cells.grow()
+        cells.examine()
+
+    def _run(self, program: _Program, batch: pa.RecordBatch) -> int:
+        code = program.function(self._array, program.constants, program.reals)
+        if code > 0:
+            self._raise(code, batch)
+        return code
+
+    def _raise(self, code: int, batch: pa.RecordBatch) -> None:
+        """Tell what is wrong with the batch; the interpreted tier knows how to say it."""
+        InterpretedChain(self._chain).process(batch)
+        if code == SUM_OVERFLOW:
+            raise RowError("[ARITHMETIC_OVERFLOW] long overflow in sum")
+        raise RowError("[ARITHMETIC_OVERFLOW] a row of the batch cannot be computed")
+
+    def flush(self, watermark: int | None) -> pa.RecordBatch | None:
+        if self._cells is None:
+            return None
+        pieces = [self._cells.take(watermark), self._restored.flush(watermark) if self._restored else None]
+        batches = [piece for piece in pieces if piece is not None]
+        if not batches:
+            return None
+        return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+    def snapshot(self) -> pa.Table | None:
+        if self._cells is None:
+            return None
+        held = pa.Table.from_batches([self._cells.partials()])
+        restored = self._restored.snapshot() if self._restored else None
+        return held if restored is None else pa.concat_tables([held, restored])
+
+    def restore(self, state: pa.Table) -> None:
+        if self._restored is None:
+            self._restored = InterpretedChain(self._chain)
+        self._restored.restore(state)
+
+    @property
+    def groups(self) -> int:
+        held = self._cells.groups if self._cells else 0
+        return held + (self._restored.groups if self._restored else 0)
+
+
+def _width(kind: T.DataType) -> int:
+    """Bytes per value, 0 for bits."""
+    from headway.dataflow.types import arrow_type
+
+    width: Any = arrow_type(kind).bit_width
+    return int(width) // 8

@@ -1,0 +1,195 @@
+"""Writes a chain as the source of a kernel: a loop over blocks of rows, and in it the steps, nested.
+
+1. A block is first reduced to the rows that pass the leading filter, without a branch per row (a filter that lets
+   through a third of the rows would be mispredicted every third row); the other steps then run row by row.
+2. A projection writes nothing: its expressions are computed where something needs them.
+3. The source depends on the chain's shape alone; two variants are written, for batches with and without nulls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headway.dataflow.expr import Column, Expr
+from headway.dataflow.graph import Expand, Filter, Project, Relation, StaticJoin, Watermark
+from headway.kernels.api import Chain
+from headway.kernels.compiled import layout
+from headway.kernels.compiled.aggregation import AggregationPlan, write_aggregation
+from headway.kernels.compiled.emitter import Emitter, Ref, Scope
+from headway.kernels.compiled.expansion import expanded
+from headway.kernels.compiled.lookup import write_lookup
+from headway.kernels.compiled.output import OutputPlan, write_output
+from headway.kernels.compiled.values import NotCompilable, Value, both, negate, storage
+
+
+@dataclass
+class Variant:
+    """One function of a kernel: its source, its constants, the input columns it reads."""
+
+    name: str
+    source: list[str]
+    emitter: Emitter
+    aggregation: AggregationPlan | None
+    output: OutputPlan | None
+
+
+def write(chain: Chain, nullable: bool, like: AggregationPlan | None = None) -> Variant:
+    """The kernel function of `chain`; `like` is the group layout of the other variant, which shares the groups."""
+    writer = _Writer(chain, nullable, like)
+    writer.write()
+    name = "with_nulls" if nullable else "without_nulls"
+    return Variant(name, writer.emitter.source(name), writer.emitter, writer.aggregation, writer.output)
+
+
+class _Writer:
+    def __init__(self, chain: Chain, nullable: bool, like: AggregationPlan | None) -> None:
+        self.chain = chain
+        self.emitter = Emitter(nullable)
+        self.aggregation = like
+        self.output: OutputPlan | None = None
+        self.fan_out = 1
+        for step in chain.steps:
+            self.fan_out *= len(step.projections) if isinstance(step, Expand) else 1
+
+    def write(self) -> None:
+        emitter = self.emitter
+        emitter.preamble += [f"rows = header[{layout.ROWS}]", f"latest = header[{layout.TIME}]", "out = i64(0)"]
+        scope = Scope(tuple(self._input(i) for i in range(len(self.chain.input.schema))))
+        with emitter.block(f"for begin in range(header[{layout.FROM}], rows, {layout.BLOCK}):"):
+            emitter.line(f"end = min(begin + {layout.BLOCK}, rows)")
+            done = self._leading(scope)
+            with emitter.block("for i in range(begin, end):" if done == 0 else "for j in range(selected):"):
+                if done:
+                    emitter.line("i = load_i32(selection, j)")
+                self._full_check()
+                self._steps(done, self._after(scope, done))
+        self._finish()
+
+    def _finish(self) -> None:
+        groups = [f"header[{layout.GROUPS}] = groups"] if self.chain.aggregate else []
+        for line in [f"header[{layout.TIME}] = latest", f"header[{layout.OUT}] = out", *groups]:
+            self.emitter.line(line)
+        self.emitter.line(f"return {layout.DONE}")
+
+    def _full_check(self) -> None:
+        if self.chain.aggregate is None or not self.chain.aggregate.keys:
+            return
+        with self.emitter.block(f"if groups + {self.fan_out} > limit:"):
+            left = {layout.GROUPS: "groups", layout.TIME: "latest", layout.FROM: "i"}
+            for slot, value in left.items():
+                self.emitter.line(f"header[{slot}] = {value}")
+            self.emitter.line(f"return {layout.FULL}")
+
+    def _input(self, index: int) -> Ref:
+        field, emitter = self.chain.input.schema[index], self.emitter
+
+        def load() -> Value:
+            kind = storage(field.type)
+            if index not in emitter.used:
+                emitter.used[index] = field.type
+                slot = layout.column_slot(index)
+                names = (f"c{index}", f"v{index}", f"o{index}")
+                emitter.preamble += [f"{name} = header[{slot + n}]" for n, name in enumerate(names)]
+            code = f"bit(c{index}, o{index} + i)" if kind == "bit" else f"load_{kind}(c{index}, i)"
+            null = f"not bit(v{index}, o{index} + i)" if emitter.nullable and field.nullable else "False"
+            return Value(emitter.let(code), emitter.let(null))
+
+        return Ref(lambda: emitter.once(("input", index), load), index)
+
+    def _leading(self, scope: Scope) -> int:
+        """Write the leading steps that work on whole blocks; how many of the steps that covers."""
+        for position, step in enumerate(self.chain.steps):
+            if isinstance(step, Filter) and self._selection(step.condition, self._after(scope, position)):
+                self._watermarks(scope, position)
+                return position + 1
+            if not isinstance(step, Project | Watermark):
+                break
+        return 0
+
+    def _selection(self, condition: Expr, scope: Scope) -> bool:
+        """Write the rows of the block that pass, unless computing the condition may fail."""
+        emitter = self.emitter
+        with emitter.attempt() as attempt:
+            emitter.line("selected = i64(0)")
+            with emitter.block("for i in range(begin, end):"):
+                value = emitter.scalar(condition, scope)
+                emitter.line("store_i32(selection, selected, i64(i))")
+                emitter.line(f"selected += i64({both(value.code, negate(value.null))})")
+        if attempt.raises:
+            return False
+        emitter.preamble.append(f"selection = header[{layout.SELECTION}]")
+        attempt.keep()
+        return True
+
+    def _watermarks(self, scope: Scope, until: int) -> None:
+        """The watermark before the leading filter sees all rows of the block."""
+        for position, step in enumerate(self.chain.steps[:until]):
+            if isinstance(step, Watermark):
+                with self.emitter.block("for i in range(begin, end):"):
+                    self._watermark(step, self._after(scope, position))
+
+    def _watermark(self, step: Watermark, scope: Scope) -> None:
+        time = self.emitter.scalar(Column(step.schema[step.column].type, step.column), scope)
+        later = both(f"({time.code} > latest)", negate(time.null))
+        self.emitter.line(f"latest = {time.code} if {later} else latest")
+
+    def _after(self, scope: Scope, count: int) -> Scope:
+        """What is visible after the first `count` steps, which change no rows."""
+        for step in self.chain.steps[:count]:
+            if isinstance(step, Project):
+                scope = self._projected(step.exprs, scope)
+        return scope
+
+    def _projected(self, exprs: tuple[Expr, ...], scope: Scope) -> Scope:
+        return Scope(tuple(self._deferred(expr, scope) for expr in exprs))
+
+    def _deferred(self, expr: Expr, scope: Scope) -> Ref:
+        if isinstance(expr, Column):
+            return scope.columns[expr.index]
+        return Ref(lambda: self.emitter.value(expr, scope))
+
+    def _steps(self, position: int, scope: Scope) -> None:
+        """Write the steps from `position` on, for one row."""
+        if position == len(self.chain.steps):
+            self._end(scope)
+            return
+        step: Relation = self.chain.steps[position]
+        match step:
+            case Project():
+                self._steps(position + 1, self._projected(step.exprs, scope))
+            case Watermark():
+                self._watermark(step, scope)
+                self._steps(position + 1, scope)
+            case Filter():
+                value = self.emitter.scalar(step.condition, scope)
+                self._nested(f"if {both(value.code, negate(value.null))}:", position + 1, scope)
+            case Expand():
+                counter = self.emitter.name("e")
+                with self.emitter.block(f"for {counter} in range({len(step.projections)}):"):
+                    self._steps(position + 1, expanded(step, counter, self.emitter, scope))
+            case StaticJoin():
+                condition, joined = write_lookup(step, self.emitter, scope)
+                self._nested(f"if {condition}:", position + 1, joined)
+            case _:
+                raise NotCompilable(f"{type(step).__name__} has no compiled form")
+
+    def _nested(self, header: str, position: int, scope: Scope) -> None:
+        if header == "if True:":
+            self._steps(position, scope)
+            return
+        with self.emitter.block(header):
+            self._steps(position, scope)
+
+    def _end(self, scope: Scope) -> None:
+        if self.chain.aggregate is not None:
+            self.aggregation = write_aggregation(self.chain.aggregate, self.emitter, scope, self.aggregation)
+            return
+        steps: tuple[Any, ...] = self.chain.steps
+        one_to_one = all(isinstance(s, Project | Watermark) or _keeps_all(s) for s in steps)
+        schema = steps[-1].schema if steps else self.chain.input.schema
+        self.output = write_output(schema, one_to_one, len(self.chain.input.schema), self.emitter, scope)
+
+
+def _keeps_all(step: Relation) -> bool:
+    return isinstance(step, StaticJoin) and step.how == "left"
