@@ -173,7 +173,7 @@ class Build:
             return DriverSink(self.host, stage.id, channels)
         writer = sink.writer(f"{self.deployment.query}-{self.node}")
         kind = InlineSink if sink.inline else ThreadedSink
-        return kind(self.host, stage.id, channels, writer, self.deployment.epoch)
+        return kind(self.host, stage.id, channels, writer, self.deployment.epoch, sink.visible_at_commit)
 
 
 _MAKERS: dict[type[Stage], Callable[[Any, Any], Operator]] = {

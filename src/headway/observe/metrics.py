@@ -73,6 +73,8 @@ class QueryMetrics:
     processing: LatencyHistogram = field(default_factory=LatencyHistogram)
     queuing: LatencyHistogram = field(default_factory=LatencyHistogram)
     e2e: LatencyHistogram = field(default_factory=LatencyHistogram)
+    marker: LatencyHistogram = field(default_factory=LatencyHistogram)
+    """Markers that sources send with their rows, twenty a second, from the first row's arrival to the sink."""
 
     def source(self, key: str, description: str = "") -> SourceMetrics:
         found = self.sources.get(key)
@@ -159,6 +161,7 @@ class QueryMetrics:
         self.processing.merge(other.processing)
         self.queuing.merge(other.queuing)
         self.e2e.merge(other.e2e)
+        self.marker.merge(other.marker)
 
 
 def _fold(choose: Any, one: int | None, other: int | None) -> int | None:

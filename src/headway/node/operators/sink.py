@@ -14,29 +14,38 @@ from headway.node.message import Barrier, Message
 from headway.node.operators.base import Host, Operator, State
 from headway.node.ports import Channel, ChannelKey, Port
 from headway.node.threads import Worker
-from headway.observe.metrics import QueryMetrics
 from headway.scheduling import Head
-
-
-def record_result(metrics: QueryMetrics, message: Message, now: float) -> None:
-    """Count the rows of `message` as results that went out at `now`."""
-    assert message.batch is not None
-    metrics.result_span(now - message.first_t, now - message.t, now - message.polled, message.batch.num_rows)
 
 
 class InlineSink(Operator):
     """A writer that never blocks."""
 
     def __init__(
-        self, host: Host, stage: int, channels: Iterable[ChannelKey], writer: SinkWriter, epoch: int
+        self, host: Host, stage: int, channels: Iterable[ChannelKey], writer: SinkWriter, epoch: int, at_commit: bool
     ) -> None:
         super().__init__(host, stage, channels)
         self._writer = writer
         self._epoch = epoch
+        self._at_commit = at_commit
+        """Results show when their epoch commits; until then they are held here, to be timed then."""
+        self._results: list[tuple[float, float, float, int]] = []
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         self._writer.write(message.batch, self._epoch)
-        record_result(self.host.metrics, message, self.host.now())
+        self._record(message, self.host.now())
+
+    def _record(self, message: Message, now: float) -> None:
+        assert message.batch is not None
+        rows = message.batch.num_rows
+        if self._at_commit:
+            self._results.append((message.first_t, message.t, message.polled, rows))
+        else:
+            self.host.metrics.result_span(now - message.first_t, now - message.t, now - message.polled, rows)
+
+    def _receipt(self, receipt: object) -> State:
+        """The receipt of the epoch, and the results that will show with it."""
+        results, self._results = self._results, []
+        return State(value=(receipt, results))
 
     def on_watermark(self, cause: Message) -> None:
         """Nobody is downstream."""
@@ -47,7 +56,7 @@ class InlineSink(Operator):
     def on_barrier(self, barrier: Barrier) -> None:
         receipt = self._writer.prepare(barrier.epoch)
         self._epoch = barrier.epoch + 1
-        self.host.passed(self, barrier, State(value=receipt))
+        self.host.passed(self, barrier, self._receipt(receipt))
 
     def close(self) -> None:
         self._writer.close(failed=True)
@@ -83,9 +92,9 @@ class ThreadedSink(InlineSink):
     LIMIT = 16
 
     def __init__(
-        self, host: Host, stage: int, channels: Iterable[ChannelKey], writer: SinkWriter, epoch: int
+        self, host: Host, stage: int, channels: Iterable[ChannelKey], writer: SinkWriter, epoch: int, at_commit: bool
     ) -> None:
-        super().__init__(host, stage, channels, writer, epoch)
+        super().__init__(host, stage, channels, writer, epoch, at_commit)
         self._waiting = 0
         self._worker = Worker(f"sink {stage}", self._work, lambda: host.notify(self), limit=1 << 20)
 
@@ -118,9 +127,9 @@ class ThreadedSink(InlineSink):
             message, receipt, now = self._worker.take()
             self._waiting -= 1
             if message.barrier is not None:
-                self.host.passed(self, message.barrier, State(value=receipt))
+                self.host.passed(self, message.barrier, self._receipt(receipt))
             else:
-                record_result(self.host.metrics, message, now)
+                self._record(message, now)
         if self._waiting < self.LIMIT:
             super().run()
         else:

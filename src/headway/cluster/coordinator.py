@@ -1,0 +1,193 @@
+"""The coordinator, in the driver: knows the nodes, and runs the life cycle of every query in one thread of its own.
+
+Other threads hand it calls; nodes send it messages; nothing else changes its state.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import zmq
+
+from headway.cluster import protocol
+from headway.cluster.running import Life, RunningQuery
+from headway.dataflow.types import arrow_schema
+from headway.node.wire import Endpoint, Keys, read_message
+
+TICK = 0.02
+HEARTBEAT = 5.0
+_log = logging.getLogger("headway")
+
+
+class Coordinator:
+    """See the module."""
+
+    def __init__(self, host: str, nodes: int, conf: dict[str, str]) -> None:
+        self.nodes = nodes
+        self.conf = conf
+        self.keys = Keys.fresh()
+        self._endpoint = Endpoint(self.keys)
+        self._socket, self.address = self._endpoint.listen(zmq.ROUTER, host)
+        # A node that comes back gets its old place: the router must let it take it over.
+        self._socket.router_handover = True
+        self._identities: dict[int, bytes] = {}
+        self._hellos: dict[int, protocol.Hello] = {}
+        self._queries: dict[int, RunningQuery] = {}
+        """By deployment number, old numbers too: what comes of them is recognised as old."""
+        self._numbers = 0
+        self._calls: deque[Callable[[], None]] = deque()
+        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK)
+        self._running = True
+        self._next_heartbeat = 0.0
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="headway coordinator", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def call(self, action: Callable[[], None]) -> None:
+        """From any thread: have the coordinator's thread do this."""
+        self._calls.append(action)
+        os.eventfd_write(self._wake_fd, 1)
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Wait until all nodes are there."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.complete, timeout)
+
+    @property
+    def complete(self) -> bool:
+        return len(self._hellos) == self.nodes
+
+    def stop(self) -> None:
+        """Tell all nodes to end, then end."""
+
+        def end() -> None:
+            self.broadcast(protocol.Shutdown())
+            self._running = False
+
+        self.call(end)
+        self._thread.join()
+
+    # For running queries; in the coordinator's thread.
+
+    def next_number(self, query: RunningQuery) -> int:
+        self._numbers += 1
+        self._queries[self._numbers] = query
+        return self._numbers
+
+    def forget(self, query: RunningQuery) -> None:
+        self._queries = {number: other for number, other in self._queries.items() if other is not query}
+
+    def broadcast(self, order: Any) -> None:
+        frame = pickle.dumps(order)
+        for identity in self._identities.values():
+            self._socket.send_multipart([identity, frame])
+
+    def send(self, node: int, order: Any) -> None:
+        if node in self._identities:
+            self._socket.send_multipart([self._identities[node], pickle.dumps(order)])
+
+    def node_lost(self, node: int, why: str) -> None:
+        """A node's process is gone; its queries go on from their last epoch when it is back."""
+        if self._hellos.pop(node, None) is None:
+            return
+        _log.warning("node %d was lost (%s); its queries resume from their last checkpoint", node, why.split("\n")[0])
+        self._identities.pop(node, None)
+        for query in self._active():
+            query.begin()
+
+    def _active(self) -> list[RunningQuery]:
+        return list({id(q): q for q in self._queries.values() if q.life is not Life.ENDED}.values())
+
+    # The loop.
+
+    def _run(self) -> None:
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._wake_fd, zmq.POLLIN)
+        while self._running:
+            ready = dict(poller.poll(TICK * 1000))
+            if self._wake_fd in ready:
+                os.eventfd_read(self._wake_fd)
+            while self._calls:
+                self._guard(self._calls.popleft())
+            if self._socket in ready:
+                self._read()
+            self._tick(time.time())
+        self._endpoint.close()
+
+    def _guard(self, action: Callable[[], None]) -> None:
+        """One bad call must not end the coordinator."""
+        try:
+            action()
+        except Exception:
+            _log.exception("the coordinator could not do what was asked")
+
+    def _tick(self, now: float) -> None:
+        if now >= self._next_heartbeat:
+            self._next_heartbeat = now + HEARTBEAT
+            self.broadcast(protocol.Peers({node: hello.address for node, hello in self._hellos.items()}))
+        for query in self._active():
+            self._guard(lambda query=query: query.tick(now))  # type: ignore[misc]
+
+    def _read(self) -> None:
+        for _ in range(256):
+            try:
+                identity, kind, *frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            if kind == b"rows":
+                self._guard(lambda frames=frames: self._rows(*frames))  # type: ignore[misc]
+            else:
+                heard = pickle.loads(frames[0])
+                self._guard(lambda who=identity, heard=heard: self._hear(who, heard))  # type: ignore[misc]
+
+    def _rows(self, header: bytes, rows: bytes) -> None:
+        number, node, stage, fields = pickle.loads(header)
+        query = self._queries.get(number)
+        if query is not None:
+            message = read_message(fields, rows, arrow_schema(query.spec.plan.schema))
+            query.receive(number, node, stage, message, message.size)
+
+    def _hear(self, identity: bytes, heard: Any) -> None:
+        match heard:
+            case protocol.Hello():
+                self._welcome(identity, heard)
+            case protocol.Report(_, metrics, facts):
+                for number, measured in metrics.items():
+                    if (query := self._current(number)) is not None:
+                        query.report(measured, facts[number])
+            case protocol.Deployed(number, node):
+                if (query := self._current(number)) is not None:
+                    query.deployed(node)
+            case protocol.EpochPassed(number):
+                if (query := self._current(number)) is not None:
+                    query.epoch_passed(heard)
+            case protocol.Failed(number):
+                if (query := self._current(number)) is not None:
+                    query.failed(heard)
+
+    def _current(self, number: int) -> RunningQuery | None:
+        """The query of a deployment that is not an old one."""
+        query = self._queries.get(number)
+        return query if query is not None and query.number == number else None
+
+    def _welcome(self, identity: bytes, hello: protocol.Hello) -> None:
+        before = self._hellos.get(hello.node)
+        if before is not None and before.incarnation != hello.incarnation:
+            self.node_lost(hello.node, "another process has taken its place")
+        with self._changed:
+            self._hellos[hello.node] = hello
+            self._identities[hello.node] = identity
+            self._changed.notify_all()
+        self.broadcast(protocol.Peers({node: h.address for node, h in self._hellos.items()}))
+        for query in self._active():
+            query.nodes_changed()

@@ -1,0 +1,326 @@
+"""A query as the coordinator runs it: its life cycle, its epochs, its progress. All but the public part runs in the
+coordinator's thread.
+
+    RESTORING  the sink goes back to the last committed epoch (or the beginning)
+    WAITING    for all nodes to be there
+    DEPLOYING  nodes build the operators
+    RUNNING    rows flow; epochs end and commit, one at a time
+    ENDED      stopped or failed
+
+A lost node leads from any of the first four back to RESTORING; stop and failures lead to ENDED.
+"""
+
+from __future__ import annotations
+
+import enum
+import pickle
+import threading
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from headway.cluster import protocol
+from headway.cluster.checkpoints import CheckpointStore, Manifest
+from headway.cluster.planning import make_deployment, plan_stages
+from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
+from headway.dataflow.query import QuerySpec
+from headway.dataflow.stages import PlanStage, SinkStage
+from headway.errors import StreamingQueryFailed
+from headway.node.message import Barrier, Message
+from headway.observe.metrics import QueryMetrics
+from headway.observe.progress import ProgressContext, build_progress
+
+if TYPE_CHECKING:
+    from headway.cluster.coordinator import Coordinator
+
+PROGRESS_KEPT = 100
+PROGRESS_EVERY = 1.0
+
+
+class Life(enum.Enum):
+    """See the module."""
+
+    RESTORING = "Restoring"
+    WAITING = "Waiting for nodes"
+    DEPLOYING = "Deploying"
+    RUNNING = "Running"
+    ENDED = "Ended"
+
+
+class _Epoch:
+    """An epoch that is being ended."""
+
+    def __init__(self, barrier: Barrier) -> None:
+        self.barrier = barrier
+        self.passed: dict[int, protocol.EpochPassed] = {}
+        self.prepared: Prepared | None = None
+
+
+class RunningQuery:
+    """What `Runtime.submit` gives; see `headway.runs.RunningQuery` for the public part."""
+
+    def __init__(self, coordinator: Coordinator, spec: QuerySpec) -> None:
+        self.spec = spec
+        self._coordinator = coordinator
+        self.stages, self._connectors = plan_stages(spec)
+        assert spec.checkpoint is not None
+        self._store = CheckpointStore(spec.checkpoint)
+        self._store.check_plan(self.stages)
+        self.life = Life.RESTORING
+        self.number = -1
+        self._deployed: set[int] = set()
+        self._epoch: _Epoch | None = None
+        self._next_epoch = 0
+        self._next_barrier = 0.0
+        self._manifest: Manifest | None = None
+        self._drains: list[threading.Event] = []
+        self._draining: list[threading.Event] = []
+        self._held: list[tuple[float, float, float, int]] = []
+        """Results that show when their epoch commits: (first arrival, last, polled, rows)."""
+        self._metrics = QueryMetrics(spec.latency)
+        self._facts: dict[str, Any] = {}
+        self._progress: deque[dict[str, Any]] = deque(maxlen=PROGRESS_KEPT)
+        self._callbacks: list[Callable[[dict[str, Any]], None]] = []
+        self._progress_at = time.time()
+        self._ended = threading.Event()
+        self.error: Exception | None = None
+        self._sink = SinkSide(
+            spec.name or spec.id,
+            spec.sink,
+            self._store,
+            lambda result: coordinator.call(lambda: self._sink_says(result)),
+        )
+
+    # What a user's thread calls.
+
+    @property
+    def active(self) -> bool:
+        return not self._ended.is_set()
+
+    def wait(self, timeout: float | None) -> bool:
+        return self._ended.wait(timeout)
+
+    def stop(self) -> None:
+        self._coordinator.call(lambda: self._end(None))
+        self._ended.wait()
+
+    def process_all_available(self) -> None:
+        done = threading.Event()
+        self._coordinator.call(lambda: self._drains.append(done))
+        while not done.wait(0.1) and self.active:
+            pass
+
+    def progress(self) -> list[dict[str, Any]]:
+        return list(self._progress)
+
+    def add_progress_callback(self, callback: Callable[[dict[str, Any]], None]) -> None:
+        self._callbacks.append(callback)
+
+    def engine_facts(self) -> dict[str, Any]:
+        return dict(self._facts)
+
+    # The life cycle.
+
+    def begin(self) -> None:
+        """Start, or start again after a node was lost."""
+        if self.life is Life.ENDED:
+            return
+        if self.number >= 0:
+            self._coordinator.broadcast(protocol.Undeploy(self.number))
+        self.life = Life.RESTORING
+        self.number = self._coordinator.next_number(self)
+        self._epoch = None
+        self._held = []
+        self._drains, self._draining = self._drains + self._draining, []
+        self._sink.restore(self.number, self._sink_nodes())
+
+    def _sink_nodes(self) -> int:
+        last = self.stages[-1]
+        assert isinstance(last, SinkStage)
+        return self._coordinator.nodes if last.placement == "everywhere" else 1
+
+    def _restored(self, manifest: Manifest | None) -> None:
+        self._manifest = manifest
+        self._next_epoch = 0 if manifest is None else manifest.epoch + 1
+        self.life = Life.WAITING
+        self.nodes_changed()
+
+    def nodes_changed(self) -> None:
+        """Deploy, if all nodes are there."""
+        if self.life is not Life.WAITING or not self._coordinator.complete:
+            return
+        self.life = Life.DEPLOYING
+        self._deployed = set()
+        home = zlib.crc32(self.spec.id.encode()) % self._coordinator.nodes
+        try:
+            deployment = make_deployment(
+                self.spec, self.stages, self._connectors, self.number, self._coordinator.nodes, home, self._manifest,
+                self._store.root, self._coordinator.conf,
+            )  # fmt: skip
+            pickled = cloudpickle.dumps(deployment)
+        except Exception as error:
+            self._end(error)
+            return
+        self._coordinator.broadcast(protocol.Deploy(pickled))
+
+    def deployed(self, node: int) -> None:
+        self._deployed.add(node)
+        if len(self._deployed) == self._coordinator.nodes and self.life is Life.DEPLOYING:
+            self.life = Life.RUNNING
+            self._next_barrier = time.time() + self._interval()
+            self._coordinator.broadcast(protocol.Run(self.number))
+            if self.spec.trigger.ends:
+                self._drains.append(threading.Event())
+            self.tick(time.time())
+
+    def failed(self, failure: protocol.Failed) -> None:
+        """An operator raised in a node."""
+        error = StreamingQueryFailed(failure.text.strip())
+        if failure.error is not None:
+            error.__cause__ = pickle.loads(failure.error)
+        self._end(error)
+
+    def _end(self, error: Exception | None) -> None:
+        if self.life is Life.ENDED:
+            return
+        self.life = Life.ENDED
+        self.error = error
+        self._coordinator.broadcast(protocol.Undeploy(self.number))
+        self._make_progress(time.time())
+        self._sink.close(error is not None, lambda: self._coordinator.call(self._finish))
+
+    def _finish(self) -> None:
+        self._coordinator.forget(self)
+        for waiting in self._drains + self._draining:
+            waiting.set()
+        self._ended.set()
+
+    # Epochs.
+
+    def _interval(self) -> float:
+        interval = self.spec.trigger.interval if self.spec.trigger.kind == "continuous" else None
+        chosen = interval or float(self._coordinator.conf.get("headway.checkpointInterval", "2"))
+        if self.spec.sink.visible_at_commit and self.spec.latency is not None:
+            chosen = min(chosen, max(self.spec.latency / 2, 0.1))
+        return chosen
+
+    def tick(self, now: float) -> None:
+        """Called often: end an epoch if it is time or somebody waits for all rows; make progress once a second."""
+        if self.life is Life.RUNNING and self._epoch is None and (self._drains or now >= self._next_barrier):
+            self._next_barrier = now + self._interval()
+            self._draining, self._drains = self._drains, []
+            self._epoch = _Epoch(Barrier(self._next_epoch, bool(self._draining)))
+            self._coordinator.broadcast(protocol.Inject(self.number, self._epoch.barrier))
+        if self.life is not Life.ENDED and now - self._progress_at >= PROGRESS_EVERY:
+            self._make_progress(now)
+
+    def epoch_passed(self, passed: protocol.EpochPassed) -> None:
+        if self._epoch is not None and passed.barrier == self._epoch.barrier:
+            self._epoch.passed[passed.node] = passed
+            self._commit_if_complete(self._epoch)
+
+    def _commit_if_complete(self, epoch: _Epoch) -> None:
+        sink = self.spec.sink
+        if len(epoch.passed) < self._coordinator.nodes or (sink.to_driver and epoch.prepared is None):
+            return
+        manifest = Manifest(epoch.barrier.epoch)
+        sink_stage = self.stages[-1].id
+        for _, passed in sorted(epoch.passed.items()):
+            for stage, name in passed.files.items():
+                manifest.files.setdefault(stage, []).append(name)
+            for stage, value in passed.values.items():
+                if stage == sink_stage:
+                    receipt, results = value
+                    manifest.receipts.append(receipt)
+                    self._held += results
+                else:
+                    manifest.values.setdefault(stage, []).append(value)
+        kept = None
+        if epoch.prepared is not None:
+            manifest.receipts = [] if sink.keeps_history else [epoch.prepared.value]
+            kept = epoch.prepared.value if sink.keeps_history else None
+        self._sink.publish(self.number, manifest, kept)
+
+    def _published(self, manifest: Manifest) -> None:
+        self._epoch = None
+        self._manifest = manifest
+        self._next_epoch = manifest.epoch + 1
+        now = time.time()
+        for first, last, polled, rows in self._held:
+            self._metrics.result_span(now - first, now - last, now - polled, rows)
+        self._held = []
+        plans = {stage.id for stage in self.stages if isinstance(stage, PlanStage)}
+        positions = {stage: values[0] for stage, values in manifest.values.items() if stage in plans}
+        self._coordinator.broadcast(protocol.Committed(self.number, positions))
+        for waiting in self._draining:
+            waiting.set()
+        self._draining = []
+        if self.spec.trigger.ends:
+            self._end(None)
+
+    # The sink's thread.
+
+    def receive(self, number: int, node: int, stage: int, message: Message, size: int) -> None:
+        """Rows or marks from a node for the driver's sink."""
+        if number != self.number:
+            return
+        if message.marker:
+            self._metrics.marker.record(time.time() - message.first_t)
+        else:
+            self._sink.receive(number, node, stage, message, size)
+
+    def _sink_says(self, result: Any) -> None:
+        if isinstance(result, SinkFailed):
+            error = result.error
+            self._end(error if isinstance(error, Exception) else RuntimeError(str(error)))
+        elif result.number != self.number or self.life is Life.ENDED:
+            return
+        elif isinstance(result, Restored):
+            self._restored(result.manifest)
+        elif isinstance(result, RowsWritten):
+            self._rows_written(result)
+        elif isinstance(result, Prepared) and self._epoch is not None:
+            self._epoch.prepared = result
+            self._commit_if_complete(self._epoch)
+        elif isinstance(result, Published):
+            self._published(result.manifest)
+
+    def _rows_written(self, written: RowsWritten) -> None:
+        message = written.message
+        assert message.batch is not None
+        self._coordinator.send(written.node, protocol.RowsTaken(written.number, written.stage, written.size))
+        rows = message.batch.num_rows
+        if self.spec.sink.visible_at_commit:
+            self._held.append((message.first_t, message.t, message.polled, rows))
+        else:
+            now = time.time()
+            self._metrics.result_span(now - message.first_t, now - message.t, now - message.polled, rows)
+
+    # Progress.
+
+    def report(self, metrics: QueryMetrics, facts: dict[str, Any]) -> None:
+        """A node's counts of the last interval."""
+        self._metrics.merge(metrics)
+        self._facts.update(facts)
+
+    def _make_progress(self, now: float) -> None:
+        metrics, self._metrics = self._metrics, QueryMetrics(self.spec.latency)
+        context = ProgressContext(
+            self.spec.id,
+            self.spec.run_id,
+            self.spec.name,
+            now,
+            self._next_epoch,
+            now - self._progress_at,
+            type(self.spec.sink).__name__,
+            {"state": self.life.value, **self._facts},
+        )
+        self._progress_at = now
+        progress = build_progress(context, metrics)
+        self._progress.append(progress)
+        for callback in self._callbacks:
+            callback(progress)

@@ -1,0 +1,60 @@
+"""Headway's engine as the session sees it: nodes inside Spark, and queries submitted to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway.cluster.coordinator import Coordinator
+from headway.cluster.nodes import NodeJobs
+from headway.cluster.protocol import NodeConfig
+from headway.cluster.running import Life, RunningQuery
+from headway.dataflow.query import QuerySpec
+from headway.errors import HeadwayError
+from headway.scheduling import make_policy
+
+START_TIMEOUT = 120.0
+STOP_TIMEOUT = 10.0
+
+
+class Runtime:
+    """Runs queries on `nodes` long-lived Spark tasks."""
+
+    def __init__(self, spark: Any, nodes: int, threads: int, policy: str, conf: dict[str, str]) -> None:
+        make_policy(policy)
+        context = spark.sparkContext
+        host = "127.0.0.1" if context.master.startswith("local") else context.getConf().get("spark.driver.host")
+        self.coordinator = Coordinator(host, nodes, conf)
+        keys = self.coordinator.keys
+        configs = [
+            NodeConfig(index, self.coordinator.address, keys.public, keys.secret, policy, conf)
+            for index in range(nodes)
+        ]
+        self._jobs = NodeJobs(spark, configs, self._node_lost)
+
+    def _node_lost(self, node: int, why: str) -> None:
+        self.coordinator.call(lambda: self.coordinator.node_lost(node, why))
+
+    def start(self) -> None:
+        """Start the nodes and wait for them."""
+        self.coordinator.start()
+        self._jobs.start()
+        if not self.coordinator.wait_complete(START_TIMEOUT):
+            self.stop()
+            raise HeadwayError(
+                f"not all nodes started within {START_TIMEOUT:.0f} s: the cluster has too few free slots, or headway "
+                "is not installed on its workers; look at the jobs called 'Headway node' in Spark's web UI"
+            )
+
+    def submit(self, spec: QuerySpec) -> RunningQuery:
+        """Run a query; what can be known to be wrong is raised here."""
+        query = RunningQuery(self.coordinator, spec)
+        self.coordinator.call(query.begin)
+        return query
+
+    def stop(self) -> None:
+        """Stop all queries and all nodes."""
+        for query in self.coordinator._active():
+            if query.life is not Life.ENDED:
+                query.stop()
+        self.coordinator.stop()
+        self._jobs.stop(STOP_TIMEOUT)

@@ -1,0 +1,156 @@
+"""The driver's side of a query's sink: a thread of its own, so that a slow sink delays no other query.
+
+1. Rows of an epoch reach the committer before those of the next: a node that is ahead waits here for the others.
+2. An epoch is prepared when all nodes have sent its barrier, committed when the coordinator says that every node's
+   part is written: first the manifest, then the sink.
+3. Starting and recovering are the same: go back to the last manifest, tell the sink, publish that epoch once more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from headway.cluster.checkpoints import CheckpointStore, Manifest
+from headway.connectors.api import Sink, SinkCommitter
+from headway.node.message import Barrier, Message
+from headway.node.threads import Worker
+
+
+class Restored(NamedTuple):
+    """The sink stands at this epoch, None: at the beginning."""
+
+    number: int
+    manifest: Manifest | None
+
+
+class RowsWritten(NamedTuple):
+    number: int
+    node: int
+    stage: int
+    message: Message
+    size: int
+
+
+class Prepared(NamedTuple):
+    number: int
+    epoch: int
+    value: Any
+
+
+class Published(NamedTuple):
+    number: int
+    manifest: Manifest
+
+
+class SinkFailed(NamedTuple):
+    error: BaseException
+
+
+@dataclass
+class _Attempt:
+    """What is under way of one deployment."""
+
+    number: int
+    senders: int
+    waiting: dict[int, deque[tuple[int, Message, int]]]
+    """Per node that has sent its barrier: what it sent since."""
+
+
+class SinkSide:
+    """See the module. `report` is called with results, from the sink's thread."""
+
+    def __init__(self, name: str, sink: Sink, store: CheckpointStore, report: Callable[[Any], None]) -> None:
+        self._sink = sink
+        self._store = store
+        self._report = report
+        self._epoch = 0
+        self._attempt = _Attempt(-1, 0, {})
+        self._committer: SinkCommitter | None = None
+        self._failed = False
+        self._worker = Worker(f"headway sink {name}", self._work, lambda: None, limit=1)
+        self._worker.start()
+
+    def restore(self, number: int, senders: int) -> None:
+        """Begin a new deployment whose rows come from `senders` nodes; ends in `Restored`."""
+        self._worker.put(lambda: self._restore(number, senders))
+
+    def receive(self, number: int, node: int, stage: int, message: Message, size: int) -> None:
+        """Rows or a barrier from a node."""
+        self._worker.put(lambda: self._receive(number, node, stage, message, size))
+
+    def publish(self, number: int, manifest: Manifest, kept: Any) -> None:
+        """Every part of the epoch is written; ends in `Published`."""
+        self._worker.put(lambda: self._publish(number, manifest, kept))
+
+    def close(self, failed: bool, closed: Callable[[], None]) -> None:
+        """No more rows; `closed` is called when the committer is."""
+        self._failed = failed
+        self._worker.put(lambda: self._close(closed))
+
+    def _work(self, worker: Worker) -> None:
+        while (task := worker.get()) is not None:
+            try:
+                task()
+            except BaseException as error:
+                self._report(SinkFailed(error))
+
+    def _restore(self, number: int, senders: int) -> None:
+        if self._committer is None:
+            self._committer = self._sink.committer()
+        manifest = self._store.latest()
+        at = -1 if manifest is None else manifest.epoch
+        self._attempt = _Attempt(number, senders, {})
+        self._epoch = at + 1
+        self._store.drop_after(at)
+        self._committer.restore(at, self._store.kept(at))
+        if manifest is not None:
+            self._committer.commit(at, manifest.receipts)
+        self._report(Restored(number, manifest))
+
+    def _receive(self, number: int, node: int, stage: int, message: Message, size: int) -> None:
+        attempt = self._attempt
+        if number != attempt.number:
+            return
+        if node in attempt.waiting:
+            attempt.waiting[node].append((stage, message, size))
+        elif message.barrier is None:
+            self._write(node, stage, message, size)
+        else:
+            attempt.waiting[node] = deque()
+            if len(attempt.waiting) == attempt.senders:
+                self._prepare(message.barrier)
+
+    def _write(self, node: int, stage: int, message: Message, size: int) -> None:
+        if message.batch is not None:
+            assert self._committer is not None
+            self._committer.rows(message.batch, self._epoch)
+        self._report(RowsWritten(self._attempt.number, node, stage, message, size))
+
+    def _prepare(self, barrier: Barrier) -> None:
+        assert self._committer is not None
+        attempt = self._attempt
+        self._report(Prepared(attempt.number, barrier.epoch, self._committer.prepare(barrier.epoch)))
+        self._epoch = barrier.epoch + 1
+        held, attempt.waiting = attempt.waiting, {}
+        for node, messages in held.items():
+            for stage, message, size in messages:
+                self._receive(attempt.number, node, stage, message, size)
+
+    def _publish(self, number: int, manifest: Manifest, kept: Any) -> None:
+        if number != self._attempt.number:
+            return
+        self._store.commit(manifest, kept)
+        assert self._committer is not None
+        self._committer.commit(manifest.epoch, manifest.receipts)
+        self._report(Published(number, manifest))
+
+    def _close(self, closed: Callable[[], None]) -> None:
+        try:
+            if self._committer is not None:
+                self._committer.close(self._failed)
+        finally:
+            self._worker.close()
+            closed()
