@@ -1,9 +1,9 @@
 """Checkpoints on disk: one manifest per committed epoch, written when everything it names is there.
 
-    <location>/headway/plan.json          what the states mean: compared when a query starts again
-    <location>/headway/epochs/<n>.json    the manifest: its presence is the commit
-    <location>/headway/state/<n>/…        operators' states, written by nodes
-    <location>/headway/sink/<n>.bin       what the sink asked to keep
+<location>/headway/plan.json          what the states mean: compared when a query starts again
+<location>/headway/epochs/<n>.json    the manifest: its presence is the commit
+<location>/headway/state/<n>/…        operators' states, written by nodes
+<location>/headway/sink/<n>.bin       what the sink asked to keep
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from headway.cluster.running import Life, RunningQuery
 from headway.dataflow.types import arrow_schema
 from headway.node.wire import Endpoint, Keys, read_message
 
-TICK = 0.02
+TICK_MS = 20
 HEARTBEAT = 5.0
 _log = logging.getLogger("headway")
 
@@ -114,7 +114,7 @@ class Coordinator:
         poller.register(self._socket, zmq.POLLIN)
         poller.register(self._wake_fd, zmq.POLLIN)
         while self._running:
-            ready = dict(poller.poll(TICK * 1000))
+            ready = dict(poller.poll(TICK_MS))
             if self._wake_fd in ready:
                 os.eventfd_read(self._wake_fd)
             while self._calls:

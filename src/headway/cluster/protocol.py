@@ -56,7 +56,8 @@ class SourcePlan:
 class Deployment:
     """A query as nodes run it. `number` is unique for each try to run it; what comes of older ones is ignored.
 
-    `states` are the files of the epoch to restore, by stage, and `values` what operators put beside them. `home` is the node of the stages that run on one.
+    `states` are the files of the epoch to restore, by stage, and `values` what operators put beside them. `home` is the
+    node of the stages that run on one.
     """
 
     number: int

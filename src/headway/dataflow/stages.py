@@ -1,7 +1,7 @@
 """The physical dataflow: the relations of a query cut into stages, which nodes run as operators.
 
 1. A stage reads edges, does one kind of work, and feeds the stages that name it as upstream.
-2. Stateless steps fuse into one chain; a chain ends where rows fan out, fan in, meet a second watermark, or are grouped.
+2. Stateless steps fuse into one chain; it ends where rows fan out, fan in, meet a second watermark, or are grouped.
 3. An aggregation is two steps: partial at the end of a chain, on every node, then a merge by key bucket.
 4. Equal relations are one stage, so that a stream used twice is read once.
 """

@@ -20,7 +20,7 @@ Rounds = tuple[tuple[str, int], ...]
 
 
 def combine(values: Iterable[tuple[int | None, bool]]) -> tuple[int | None, bool]:
-    """The least of those that are not idle (None is lower than all), the highest if all are idle; and whether all are."""
+    """The least of those not idle (None is lower than all), the highest if all are idle; and whether all are."""
     known = list(values)
     active = [value for value, idle in known if not idle]
     if active:

@@ -1,7 +1,7 @@
 """Connections: one key pair per session authenticates and encrypts them all; nothing listens without it.
 
-Between nodes, each has one socket that others push to. A message travels as a pickled header and the rows in Arrow's IPC
-format; the receiver knows their schema. What was taken from a channel is acknowledged, which is the sender's credit.
+Between nodes, each has one socket that others push to. A message travels as a pickled header and the rows in Arrow's
+IPC format; the receiver knows their schema. What was taken from a channel is acknowledged: the sender's credit.
 """
 
 from __future__ import annotations

@@ -239,7 +239,9 @@ class Node:
         os.eventfd_write(self._wake_fd, 1)
 
     def _poll(self, wait: float) -> None:
-        for source, _ in self._poller.poll(max(wait * 1000, 0)):
+        if 0.0 < wait < 0.001:  # the poller's finest grain
+            time.sleep(wait)
+        for source, _ in self._poller.poll(int(wait * 1000)):
             if source == self._wake_fd:
                 os.eventfd_read(self._wake_fd)
                 while self._calls:

@@ -35,6 +35,7 @@ class Host(Protocol):
 
     metrics: QueryMetrics
     latency: float | None
+
     def now(self) -> float: ...
 
     def arrival(self) -> int: ...

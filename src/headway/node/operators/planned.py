@@ -144,9 +144,7 @@ class PlanOperator(Operator):
 class ReadOperator(Operator):
     """Reads the tasks that the planner sent to this node."""
 
-    def __init__(
-        self, host: Host, stage: int, channels: Iterable[ChannelKey], key: str, source: PlannedSource
-    ) -> None:
+    def __init__(self, host: Host, stage: int, channels: Iterable[ChannelKey], key: str, source: PlannedSource) -> None:
         super().__init__(host, stage, channels)
         self._source = source
         self._key = key
