@@ -1,0 +1,110 @@
+"""Csv files as Spark writes them: its defaults, its quoting, its options.
+
+1. A field is quoted if it has the separator, a line break or a quote in it, or if quoteAll is set.
+2. Null is nullValue (nothing), an empty string is emptyValue (two quotes); neither is quoted again.
+3. White space around a value is dropped, unless ignoreLeadingWhiteSpace and ignoreTrailingWhiteSpace say false.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from headway.connectors.api import SinkContext
+from headway.connectors.sinks.base import Options
+from headway.connectors.sinks.formats.api import OF_EVERY_FORMAT
+from headway.connectors.sinks.formats.checks import check_types
+from headway.connectors.sinks.formats.lines import LineFormat, line_extension
+from headway.connectors.sinks.text_values import TextValues
+from headway.dataflow.types import Schema
+
+_SPACE = "".join(map(chr, range(33)))
+_NATIVE = (
+    *OF_EVERY_FORMAT,
+    *("codec", "sep", "delimiter", "header", "quote", "escape", "nullValue", "emptyValue", "quoteAll", "escapeQuotes"),
+    *("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "timeZone"),
+)
+_OF_SPARK = (
+    *("dateFormat", "timestampFormat", "timestampNTZFormat", "encoding", "charset", "locale", "lineSep", "comment"),
+    "charToEscapeQuoteEscaping",
+)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The options that shape a field."""
+
+    separator: str
+    quote: str
+    escape: str
+    null: str
+    empty: str
+    quote_all: bool
+    escape_quotes: bool
+    strip_left: bool
+    strip_right: bool
+
+    @staticmethod
+    def of(options: Options) -> Dialect:
+        return Dialect(
+            separator=options.char("sep", "delimiter", default=","),
+            quote=options.char("quote", default='"') or "\0",
+            escape=options.char("escape", default="\\") or "\0",
+            null=options.text("nullValue", default=""),
+            empty=options.text("emptyValue", default='""'),
+            quote_all=options.flag("quoteAll", False),
+            escape_quotes=options.flag("escapeQuotes", True),
+            strip_left=options.flag("ignoreLeadingWhiteSpace", True),
+            strip_right=options.flag("ignoreTrailingWhiteSpace", True),
+        )
+
+    def field(self, text: str | None) -> str:
+        """One field of a line."""
+        if text is None:
+            return self._replacement(self.null)
+        text = text.lstrip(_SPACE) if self.strip_left else text
+        text = text.rstrip(_SPACE) if self.strip_right else text
+        if not text:
+            return self._replacement(self.empty)
+        return self._quoted(text) if self.quote_all or self._needs_quotes(text) else text
+
+    def _replacement(self, text: str) -> str:
+        quoted_already = len(text) >= 2 and text[0] == text[-1] == self.quote
+        return self._quoted(text) if self.quote_all and not quoted_already else text
+
+    def _needs_quotes(self, text: str) -> bool:
+        if self.separator in text or "\n" in text or "\r" in text or text[0] == self.quote:
+            return True
+        return self.escape_quotes and self.quote in text
+
+    def _quoted(self, text: str) -> str:
+        return self.quote + text.replace(self.quote, self.escape + self.quote) + self.quote
+
+
+@dataclass(frozen=True)
+class CsvRows:
+    """Batches as lines of csv."""
+
+    types: tuple[T.DataType, ...]
+    texts: TextValues
+    dialect: Dialect
+
+    def __call__(self, batch: pa.RecordBatch) -> list[str]:
+        field = self.dialect.field
+        columns = [
+            [field(text) for text in self.texts.file_text(column, kind)]
+            for column, kind in zip(batch.columns, self.types, strict=True)
+        ]
+        return [self.dialect.separator.join(row) for row in zip(*columns, strict=True)]
+
+
+def csv_format(context: SinkContext, options: Options, fields: Schema) -> LineFormat:
+    options.check("csv", _NATIVE, _OF_SPARK)
+    check_types("csv", fields, T.StructType, T.NullType)
+    dialect = Dialect.of(options)
+    texts = TextValues.of_session(context.spark, options.text("timeZone", default=""))
+    header = dialect.separator.join(dialect.field(f.name) for f in fields) if options.flag("header", False) else None
+    rows = CsvRows(tuple(f.type for f in fields), texts, dialect)
+    return LineFormat(rows, line_extension("csv", options), header=header)
