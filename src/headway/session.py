@@ -77,10 +77,10 @@ class Headway:
             self.spark.stop()
 
     def _launch(self, settings: WriteSettings, fallback: bool) -> StreamingQuery:
-        from headway.launch import launch
-
         if _running.get(self._application) is not self:
             raise HeadwayError("this Headway was stopped: call headway.start() again")
+        from headway.launch import launch
+
         return launch(self.spark, self._runtime, self._streams, settings, fallback)
 
     def __enter__(self) -> Headway:

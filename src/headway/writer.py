@@ -78,6 +78,8 @@ class DataStreamWriter:
         for known in [k for k in self._settings.options if k.lower() == key.lower()]:
             del self._settings.options[known]
         self._settings.options[key] = str(value).lower() if isinstance(value, bool) else str(value)
+        if key.lower() == "queryname":
+            self._settings.name = str(value)
         return self
 
     def options(self, **options: OptionValue) -> DataStreamWriter:

@@ -1,0 +1,78 @@
+"""Starting and stopping: how many nodes, and what is refused."""
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import headway
+from headway import Headway, HeadwayError, InvalidOption
+from headway.session import node_count, slots
+
+
+def test_nodes_leave_a_slot_to_spark(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "headway"):
+        assert node_count(8, slots=4) == 3
+    assert "8 nodes were asked for" in caplog.text
+
+
+def test_by_default_a_node_per_core_as_far_as_the_slots_go() -> None:
+    assert node_count(None, slots=1000) == os.cpu_count()
+    assert node_count(None, slots=2) == 1
+
+
+def test_one_slot_is_too_few() -> None:
+    with pytest.raises(HeadwayError, match=r"local\[4\]"):
+        node_count(None, slots=1)
+
+
+def test_dynamic_allocation_brings_what_is_asked() -> None:
+    assert node_count(8, slots=1, may_grow=True) == 8
+
+
+def test_slots_of_the_session(spark: SparkSession) -> None:
+    assert slots(spark) == spark.sparkContext.defaultParallelism
+
+
+@pytest.mark.parametrize("argument", [{"nodes": 0}, {"nodes": "two"}, {"threads": -1}, {"nodes": True}])
+def test_bad_arguments(spark: SparkSession, argument: Any) -> None:
+    with pytest.raises(InvalidOption, match="whole number"):
+        headway.start(spark, **argument)
+
+
+def test_one_headway_per_application(hw: Headway, spark: SparkSession) -> None:
+    with pytest.raises(HeadwayError, match="already"):
+        headway.start(spark)
+
+
+def test_after_stop_nothing_can_be_started(spark: SparkSession, rate: DataFrame, hw: Headway) -> None:
+    hw.stop()
+    hw.stop()
+    with pytest.raises(HeadwayError, match=r"headway\.start\(\) again"):
+        hw.writeStream(rate).format("noop").start()
+
+
+WITHOUT_A_SESSION = """
+import headway
+with headway.start(nodes=1) as hw:
+    print("master", hw.spark.sparkContext.master)
+    df = hw.spark.readStream.format("rate").option("rowsPerSecond", 100).load()
+    query = hw.writeStream(df).format("memory").queryName("rows").start(fallback=False)
+    query.processAllAvailable()
+    query.stop()
+    print("session", hw.spark.sparkContext.applicationId != "")
+from pyspark import SparkContext
+print("context", SparkContext._active_spark_context)
+"""
+
+
+def test_without_a_session_a_local_one_is_made_and_stopped(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_A_SESSION], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "master local[3]" in done.stdout
+    assert "context None" in done.stdout
