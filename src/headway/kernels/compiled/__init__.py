@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from headway.kernels.api import Chain, ChainKernel
-from headway.kernels.compiled import store
-from headway.kernels.compiled.kernel import CompiledChain
-from headway.kernels.compiled.shape import Shape, shape_of
+from headway.kernels.compiled.background import Compiler, Ticket
+from headway.kernels.compiled.kernel import build
+from headway.kernels.compiled.shape import shape_of
 from headway.kernels.compiled.values import NotCompilable
+
+__all__ = ["Compiler", "Ticket", "compile_now", "why_not"]
 
 
 def why_not(chain: Chain) -> str | None:
@@ -21,9 +23,3 @@ def why_not(chain: Chain) -> str | None:
 def compile_now(chain: Chain) -> ChainKernel:
     """The kernel of `chain`, compiled in this process unless it is in the cache."""
     return build(shape_of(chain))
-
-
-def build(shape: Shape) -> ChainKernel:
-    """The kernel of a shape, its functions loaded."""
-    module = store.load(store.module_path(shape.key, shape.source))
-    return CompiledChain(shape, {"with_nulls": module.with_nulls, "without_nulls": module.without_nulls})

@@ -118,7 +118,7 @@ def _filtered(agg: AggCall, counts: str, emitter: Emitter, scope: Scope) -> _Upd
 
 
 def _plan(aggregate: Aggregate, keys: list[Value | Struct], updates: list[_Update]) -> AggregationPlan:
-    null_cell = any(key.null != "False" for key in keys)
+    null_cell = any((key.fields[0] if isinstance(key, Struct) else key).null != "False" for key in keys)
     seen_cell = any(_tracked(u) for u in updates)
     at = len(keys) + null_cell + seen_cell
     states = []
@@ -159,10 +159,11 @@ def _write_group(aggregate: Aggregate, keys: list[Value | Struct], plan: Aggrega
     if not keys:
         _initialise(aggregate, [], plan, emitter, "if groups == 0:", "i64(0)")
         return "i64(0)"
-    nulls = _null_bits(keys)
+    missing = [key.fields[0].null if isinstance(key, Struct) else key.null for key in keys]
+    nulls = _null_bits(missing)
     nulls = nulls if nulls == "i64(0)" else emitter.let(nulls)
     parts = [emitter.let(key.fields[0].code if isinstance(key, Struct) else key.code) for key in keys]
-    parts = [_zero_if_null(part, key.null, emitter) for part, key in zip(parts, keys, strict=True)]
+    parts = [_zero_if_null(part, null, emitter) for part, null in zip(parts, missing, strict=True)]
     cells = [*parts, nulls] if plan.null_cell else parts
     group = emitter.name("g")
     if plan.dense_key is None:
@@ -176,8 +177,8 @@ def _write_group(aggregate: Aggregate, keys: list[Value | Struct], plan: Aggrega
     return group
 
 
-def _null_bits(keys: list[Value | Struct]) -> str:
-    bits = [f"(i64({key.null}) << {i})" for i, key in enumerate(keys) if key.null != "False"]
+def _null_bits(missing: list[str]) -> str:
+    bits = [f"(i64({null}) << {i})" for i, null in enumerate(missing) if null != "False"]
     return " | ".join(bits) or "i64(0)"
 
 

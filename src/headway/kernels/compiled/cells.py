@@ -131,7 +131,7 @@ class CellTable:
         ends = (start, start + self._plan.windows[key])
         fields = list(arrow_type(kind))
         children = [to_arrow(values, f.type, null) for values, f in zip(ends, fields, strict=True)]
-        return pa.StructArray.from_arrays(children, fields=fields, mask=pa.array(null) if null.any() else None)
+        return pa.StructArray.from_arrays(children, fields=fields)
 
     def _states(self, held: Cells, number: int, agg: AggCall) -> list[pa.Array]:
         cells, kinds = self._plan.states[number], state_types(agg)

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from headway.dataflow.types import arrow_type
 from headway.kernels.api import Chain
-from headway.kernels.compiled import layout
+from headway.kernels.compiled import layout, store
 from headway.kernels.compiled.cells import CellTable
 from headway.kernels.compiled.emitter import SUM_OVERFLOW
 from headway.kernels.compiled.output import Columns
@@ -61,6 +62,8 @@ class CompiledChain:
 
     def process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
         rows = batch.num_rows
+        if rows == 0:
+            return None, None
         header = self._header
         header[layout.ROWS], header[layout.FROM], header[layout.TIME] = rows, 0, layout.NO_TIME
         program = self._with_nulls if self._point_to(batch) else self._without_nulls
@@ -150,7 +153,11 @@ class CompiledChain:
 
 def _width(kind: T.DataType) -> int:
     """Bytes per value, 0 for bits."""
-    from headway.dataflow.types import arrow_type
-
     width: Any = arrow_type(kind).bit_width
     return int(width) // 8
+
+
+def build(shape: Shape) -> CompiledChain:
+    """The kernel of a shape, its functions loaded, or compiled if they are not in the cache."""
+    module = store.load(store.module_path(shape.key, shape.source))
+    return CompiledChain(shape, {"with_nulls": module.with_nulls, "without_nulls": module.without_nulls})

@@ -21,6 +21,16 @@ from typing import Any
 _LOADED: dict[str, Any] = {}
 
 
+def warm() -> None:
+    """Do what the first load would: importing numba and filling its tables takes a second, once per process."""
+    from numba.core.registry import cpu_target
+
+    import headway.kernels.compiled.runtime  # noqa: F401  its names are typed by the refresh
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
+
+
 def directory() -> Path:
     """The folder of this version on this processor; made if it is not there."""
     base = os.environ.get("HEADWAY_CACHE_DIR")

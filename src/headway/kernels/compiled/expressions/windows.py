@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.dataflow.expr import Call
 from headway.kernels.compiled.emitter import Emitter, Scope, compiles
-from headway.kernels.compiled.values import AnyValue, Struct, Value, negate
+from headway.kernels.compiled.values import AnyValue, NotCompilable, Struct, Value, either, negate
 
 
 @compiles("TimeWindow")
@@ -27,7 +27,8 @@ def window(call: Call, emitter: Emitter, scope: Scope, index: str) -> Struct:
     begin = emitter.let(f"{start} - {index} * {slide}")
     end = emitter.let(f"{begin} + {duration}")
     ordinal = emitter.let(f"{number} - {index}")
-    return Struct((Value(begin, time.null), Value(end, time.null)), time.null, ordinal, call.option("duration"))
+    # As in Spark, a null time has a window with null bounds; a filter then drops the row.
+    return Struct((Value(begin, time.null), Value(end, time.null)), "False", ordinal, call.option("duration"))
 
 
 def _outside(time: Value, start: str, slide: str) -> str:
@@ -38,9 +39,21 @@ def _outside(time: Value, start: str, slide: str) -> str:
 @compiles("GetStructField")
 def _field(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     struct = emitter.value(call.args[0], scope)
-    assert isinstance(struct, Struct)
-    field: Value = struct.fields[call.option("ordinal")]
-    return field
+    if not isinstance(struct, Struct):
+        raise NotCompilable("a field of a struct that comes as a column has no compiled form")
+    field = struct.fields[call.option("ordinal")]
+    return Value(field.code, emitter.let(either(field.null, struct.null)))
+
+
+@compiles("CreateNamedStruct")
+def _struct(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
+    return Struct(tuple(emitter.scalar(arg, scope) for arg in call.args))
+
+
+@compiles("NormalizeNaNAndZero")
+def _normalize(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
+    value = emitter.scalar(call.args[0], scope)
+    return Value(emitter.let(f"normal({value.code})"), value.null)
 
 
 @compiles("PreciseTimestampConversion", "KnownNullable", "KnownNotNull", "KnownFloatingPointNormalized", "Alias")
