@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-from pyarrow import fs
 from pyspark.sql import SparkSession
 
 from headway.errors import InvalidOption, UnsupportedPlan
+from headway.node.snapshots import file_system
 from headway.query import HEADWAY
 
 MAY_BE_TEMPORARY = frozenset({"memory", "console", "noop", "foreach", "foreachbatch"})
@@ -36,14 +36,6 @@ class Checkpoint:
         """Delete it if it goes with the query."""
         if self.temporary:
             shutil.rmtree(self.location, ignore_errors=True)
-
-
-def filesystem(location: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a location, and the path in it."""
-    if "://" not in location:
-        return fs.LocalFileSystem(), location
-    found, path = fs.FileSystem.from_uri(location)
-    return found, path
 
 
 def find(spark: SparkSession, given: str | None, name: str | None, format: str) -> Checkpoint:
@@ -79,7 +71,7 @@ def query_id(checkpoint: Checkpoint) -> str | None:
 def claim(checkpoint: Checkpoint, id: str) -> None:
     """Write down that the query `id`, run by Headway, owns the checkpoint."""
     try:
-        files, path = filesystem(checkpoint.location)
+        files, path = file_system(checkpoint.location)
         files.create_dir(path, recursive=True)
         with files.open_output_stream(f"{path}/metadata.new") as file:
             file.write(json.dumps({"id": id, "engine": HEADWAY}).encode())
@@ -103,7 +95,7 @@ def check_for_spark(checkpoint: Checkpoint) -> str | None:
 
 def _metadata(checkpoint: Checkpoint) -> dict[str, str] | None:
     try:
-        files, path = filesystem(checkpoint.location)
+        files, path = file_system(checkpoint.location)
         with files.open_input_stream(f"{path}/metadata") as file:
             found: dict[str, str] = json.loads(file.read())
             return found if found["id"] else None

@@ -1,7 +1,8 @@
 """`hw.streams`: the queries that run, on either engine, and the listeners to them; PySpark's `StreamingQueryManager`.
 
 1. A listener is an ordinary PySpark `StreamingQueryListener` and gets PySpark's own event objects. What it raises is
-   logged and goes no further.
+   logged and goes no further. As in Spark, it hears of a start before `start()` returns, and of the rest from a
+   thread of its own, so that a slow listener holds up no query.
 2. A query is active from `started` until its engine says that it has ended; then its clean-up runs, once.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +29,7 @@ from headway.observe.progress import now_iso
 from headway.query import SPARK, StreamingQuery
 
 _log = logging.getLogger("headway.streams")
+_CLOSE_TIMEOUT = 10.0
 
 
 class _SparkEvents(StreamingQueryListener):  # type: ignore[misc]
@@ -59,6 +62,8 @@ class StreamingQueryManager:
         self._ended: list[StreamingQueryException | None] = []
         self._listeners: list[StreamingQueryListener] = []
         self._spark_events: _SparkEvents | None = None
+        self._watchers: list[threading.Thread] = []
+        self._teller = ThreadPoolExecutor(1, "headway-listeners")
 
     @property
     def active(self) -> list[StreamingQuery]:
@@ -103,10 +108,12 @@ class StreamingQueryManager:
             self._hear_spark()
         self._tell("onQueryStarted", QueryStartedEvent(UUID(query.id), UUID(query.runId), query.name, now_iso(), set()))
         name = f"headway-watch-{query.name or query.id}"
-        threading.Thread(target=self._watch, args=(query, cleanup), name=name, daemon=True).start()
+        watcher = threading.Thread(target=self._watch, args=(query, cleanup), name=name, daemon=True)
+        self._watchers = [known for known in self._watchers if known.is_alive()] + [watcher]
+        watcher.start()
 
     def progressed(self, progress: StreamingQueryProgress) -> None:
-        self._tell("onQueryProgress", QueryProgressEvent(progress))
+        self._tell_later("onQueryProgress", QueryProgressEvent(progress))
 
     def _watch(self, query: StreamingQuery, cleanup: Callable[[], None]) -> None:
         query._run.wait(None)
@@ -124,7 +131,7 @@ class StreamingQueryManager:
             self._ended.append(error)
             self._changed.notify_all()
         told = str(error) if error is not None else None
-        self._tell("onQueryTerminated", QueryTerminatedEvent(UUID(query.id), UUID(query.runId), told, None))
+        self._tell_later("onQueryTerminated", QueryTerminatedEvent(UUID(query.id), UUID(query.runId), told, None))
 
     def _tell(self, method: str, event: Any) -> None:
         with self._changed:
@@ -135,10 +142,14 @@ class StreamingQueryManager:
             except Exception:
                 _log.exception("%s.%s", type(listener).__name__, method)
 
+    def _tell_later(self, method: str, event: Any) -> None:
+        if self._listeners:
+            self._teller.submit(self._tell, method, event)
+
     def _spark_event(self, method: str, query_id: str, event: Any) -> None:
         query = self.get(query_id)
         if query is not None and query.engine == SPARK:
-            self._tell(method, event)
+            self._tell_later(method, event)
 
     def _hear_spark(self) -> None:
         """Listen to Spark once there is somebody to tell and something to hear."""
@@ -156,3 +167,6 @@ class StreamingQueryManager:
         if self._spark_events is not None:
             self._spark.streams.removeListener(self._spark_events)
             self._spark_events = None
+        for watcher in self._watchers:
+            watcher.join(_CLOSE_TIMEOUT)
+        self._teller.shutdown(wait=True)
