@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 from pyspark.sql import types as T
@@ -17,13 +16,15 @@ from headway.dataflow.expr import Column, Expr
 from headway.dataflow.graph import AggCall, Aggregate
 from headway.dataflow.types import Field
 from headway.errors import UnsupportedPlan
-from headway.frontend.plan import PlanNode
+from headway.frontend.plan import Plan, PlanNode
 from headway.frontend.relations import Expressions, Lowered, PlanLowering, expr_id, field_of, lowers_relation
 from headway.frontend.tree import Tree
 
 Options = tuple[tuple[str, Any], ...]
 _MAX_PRECISION = 38
 _HLL_LEAST, _HLL_LAST_WITH_TABLES = 4, 18
+_HLL_TABLES: dict[int, Options] = {}
+"""By precision. Constants of Spark's, and each number of them is a round trip to the JVM."""
 
 
 @dataclass
@@ -185,13 +186,18 @@ def _distinct_estimate(tree: Tree, calls: _Calls) -> AggCall:
     if isinstance(arg.type, T.StructType):
         raise UnsupportedPlan("aggregate function approx_count_distinct", f"of type {arg.type.simpleString()}")
     p = math.ceil(2.0 * math.log(1.106 / tree.fields["relativeSD"]) / math.log(2.0))
-    return AggCall("approx_count_distinct", (arg,), T.LongType(), options=_hll_options(calls.lower.plan.spark, p))
+    return AggCall("approx_count_distinct", (arg,), T.LongType(), options=_hll_options(calls.lower.plan, p))
 
 
-@lru_cache(maxsize=32)
-def _hll_options(spark: Any, p: int) -> Options:
-    """Precision p and Spark's tables for it, which correct the bias of HyperLogLog++; above 18 there are none."""
-    tables = spark._jvm.org.apache.spark.sql.catalyst.util.HyperLogLogPlusPlusHelper
+def _hll_options(plan: Plan, p: int) -> Options:
+    """Precision p and Spark's tables for it, which correct the bias of HyperLogLog++."""
+    if p not in _HLL_TABLES:
+        _HLL_TABLES[p] = _read_hll_tables(plan, p)
+    return _HLL_TABLES[p]
+
+
+def _read_hll_tables(plan: Plan, p: int) -> Options:
+    tables = plan.jvm_class("org.apache.spark.sql.catalyst.util.HyperLogLogPlusPlusHelper")
     has_tables = p <= _HLL_LAST_WITH_TABLES
     raw = tuple(tables.RAW_ESTIMATE_DATA()[p - _HLL_LEAST]) if has_tables else ()
     bias = tuple(tables.BIAS_DATA()[p - _HLL_LEAST]) if has_tables else ()

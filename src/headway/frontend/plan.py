@@ -81,6 +81,10 @@ class Plan:
     ansi: bool
     time_zone: str
 
+    def jvm_class(self, name: str) -> Any:
+        """A class of the JVM by its full name: one round trip, where package after package is one each."""
+        return getattr(self.spark._jvm, name)
+
 
 def read_plan(df: DataFrame) -> Plan:
     """The plan of `df`, which must be a streaming DataFrame."""

@@ -22,9 +22,9 @@ def _source(node: PlanNode, lower: PlanLowering) -> Lowered:
     if "catalog" in fields or "identifier" in fields:
         raise UnsupportedPlan("plan node StreamingRelationV2", "a stream of a catalog's table is not supported")
     name = fields["sourceName"]
-    options = dict(node.jvm.extraOptions().asCaseSensitiveMap())
+    options = _pairs(node.jvm.extraOptions().asCaseSensitiveMap())
     payload = python_data_source(lower.plan.spark, name) or b""
-    return _lowered(node, lower, name, options.items(), payload)
+    return _lowered(node, lower, name, options, payload)
 
 
 @lowers_relation("StreamingRelation")
@@ -33,7 +33,8 @@ def _file_source(node: PlanNode, lower: PlanLowering) -> Lowered:
     source = node.jvm.dataSource()
     partition_columns = _strings(source.sourceInfo().partitionColumns())
     payload = json.dumps({"partition_columns": partition_columns}).encode() if partition_columns else b""
-    return _lowered(node, lower, source.className(), _pairs(lower, source.options()), payload)
+    converters = lower.plan.jvm_class("scala.jdk.javaapi.CollectionConverters")
+    return _lowered(node, lower, source.className(), _pairs(converters.asJava(source.options())), payload)
 
 
 def _lowered(
@@ -53,6 +54,6 @@ def _strings(sequence: Any) -> list[str]:
     return [sequence.apply(i) for i in range(sequence.length())]
 
 
-def _pairs(lower: PlanLowering, scala_map: Any) -> Iterable[tuple[str, str]]:
-    converters = lower.plan.spark._jvm.scala.jdk.javaapi.CollectionConverters
-    return dict(converters.asJava(scala_map)).items()
+def _pairs(java_map: Any) -> list[tuple[str, str]]:
+    """Not through the map's iterator: its end is an exception of the JVM, which takes longer than all the rest."""
+    return [(key, java_map[key]) for key in java_map.keySet().toArray()]

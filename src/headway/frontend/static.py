@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from headway.dataflow.graph import StaticTable
 from headway.dataflow.types import Field, Schema, arrow_schema
 from headway.frontend.expressions.leaves import spark_type
-from headway.frontend.plan import PlanNode
+from headway.frontend.plan import Plan, PlanNode
 from headway.frontend.relations import PlanLowering
 
 
@@ -29,7 +29,7 @@ def static_side(node: PlanNode, lower: PlanLowering) -> Static:
     """Run a static sub-plan, unless one that computes the same was: it might give its rows in another order."""
     output = node.jvm.output()
     ids = tuple(output.apply(i).exprId().id() for i in range(output.length()))
-    frame = _frame(lower.plan.spark, node.jvm)
+    frame = _frame(lower.plan, node.jvm)
     schema = tuple(Field(f.name, spark_type(f.dataType.jsonValue()), f.nullable) for f in frame.schema.fields)
     for known, table in lower.static_tables:
         if known.sameResult(node.jvm):
@@ -39,9 +39,9 @@ def static_side(node: PlanNode, lower: PlanLowering) -> Static:
     return Static(table, schema, ids)
 
 
-def _frame(spark: Any, plan: Any) -> DataFrame:
-    dataset = spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan)
-    return DataFrame(dataset, spark)
+def _frame(plan: Plan, jvm_plan: Any) -> DataFrame:
+    datasets = plan.jvm_class("org.apache.spark.sql.classic.Dataset")
+    return DataFrame(datasets.ofRows(plan.spark._jsparkSession, jvm_plan), plan.spark)
 
 
 def _run(frame: DataFrame, schema: Schema) -> StaticTable:

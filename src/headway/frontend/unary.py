@@ -64,7 +64,7 @@ def _watermark(node: PlanNode, lower: PlanLowering) -> Lowered:
 
 def _delay_ms(node: PlanNode, lower: PlanLowering) -> int:
     """Spark's own count, which says how long a month is."""
-    watermarks = lower.plan.spark._jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+    watermarks = lower.plan.jvm_class("org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark")
     return int(watermarks.getDelayMs(node.jvm.delay()))
 
 

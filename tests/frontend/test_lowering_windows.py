@@ -1,0 +1,152 @@
+"""Time windows: recognised in the plan, and computed as Spark computes them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headway.dataflow.expr import Call
+from headway.dataflow.graph import Aggregate, Expand, Project, Relation
+from headway.errors import UnsupportedPlan
+from headway.frontend import lower
+from headway.kernels.expressions import evaluate
+
+SCHEMA = "at timestamp, local timestamp_ntz, v long"
+TIMES = [
+    "1969-12-31 23:59:59.999999",
+    "1970-01-01 00:00:00",
+    "2024-03-10 06:59:59.999999",
+    "2024-03-10 07:00:00",
+    "2024-06-01 12:00:07.5",
+    "1905-02-03 04:05:06.000001",
+]
+WINDOWS: dict[str, Callable[[str], Column]] = {
+    "tumbling": lambda c: F.window(c, "10 seconds"),
+    "offset": lambda c: F.window(c, "10 seconds", "10 seconds", "3 seconds"),
+    "before": lambda c: F.window(c, "1 minute", "1 minute", "-7 seconds"),
+    "sliding": lambda c: F.window(c, "10 seconds", "5 seconds"),
+    "sliding offset": lambda c: F.window(c, "1 hour", "20 minutes", "90 seconds"),
+}
+
+
+@pytest.fixture
+def events(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    return spark.readStream.schema(SCHEMA).json(str(tmp_path)).withWatermark("at", "5 seconds")
+
+
+def windows_of(root: Relation) -> list[Call]:
+    """The windows of the relation at the bottom that makes them."""
+    at = root
+    while not isinstance(at, Expand):
+        if isinstance(at, Project) and any(isinstance(e, Call) and e.function == "TimeWindow" for e in at.exprs):
+            return [e for e in at.exprs if isinstance(e, Call)]
+        at = at.inputs[0]
+    return [row[0] for row in at.projections if isinstance(row[0], Call)]
+
+
+def options(window: Call) -> tuple[int, ...]:
+    return tuple(window.option(name) for name in ("duration", "slide", "offset", "index"))
+
+
+def test_tumbling(events: DataFrame) -> None:
+    root = lower(events.groupBy(F.window("at", "10 seconds")).count()).plan
+    assert isinstance(root, Aggregate)
+    assert root.event_key == 0
+    assert [options(w) for w in windows_of(root)] == [(10_000_000, 10_000_000, 0, 0)]
+
+
+def test_sliding_with_offset(events: DataFrame) -> None:
+    root = lower(events.groupBy(F.window("at", "10 seconds", "5 seconds", "1 second")).count()).plan
+    assert [options(w) for w in windows_of(root)] == [
+        (10_000_000, 5_000_000, 1_000_000, 0),
+        (10_000_000, 5_000_000, 1_000_000, 1),
+    ]
+
+
+def test_a_window_of_another_time_does_not_follow_the_watermark(events: DataFrame) -> None:
+    root = lower(events.groupBy(F.window("local", "10 seconds")).count()).plan
+    assert isinstance(root, Aggregate)
+    assert root.event_key is None
+
+
+def test_legacy_mode_makes_the_same_windows(spark: SparkSession, events: DataFrame) -> None:
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        root = lower(events.groupBy(F.window("at", "10 seconds")).count()).plan
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    assert [options(w) for w in windows_of(root)] == [(10_000_000, 10_000_000, 0, 0)]
+
+
+def test_window_time_is_event_time(events: DataFrame) -> None:
+    counts = events.groupBy(F.window("at", "10 seconds")).count()
+    assert [f.event_time for f in lower(counts.select(F.window_time("window"), "count")).schema] == [True, False]
+
+
+def test_session_windows_are_refused(events: DataFrame) -> None:
+    with pytest.raises(UnsupportedPlan, match="session_window"):
+        lower(events.groupBy(F.session_window("at", "5 seconds")).count())
+
+
+@pytest.mark.parametrize("column", ["at", "local"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_values_are_sparks(spark: SparkSession, events: DataFrame, name: str, column: str) -> None:
+    root = lower(events.groupBy(WINDOWS[name](column), "v").count()).plan
+    batch = _rows()
+    mine = {
+        (start, end, v)
+        for window in windows_of(root)
+        for v, (start, end) in enumerate(_bounds(evaluate(_over_rows(window, column), batch)))
+    }
+    rows = spark.createDataFrame(_table(), SCHEMA).select(WINDOWS[name](column).alias("w"), "v").select("w.*", "v")
+    assert mine == {(r["start"], r["end"], r["v"]) for r in rows.toArrow().to_pylist()}
+
+
+def test_bounds_alone(events: DataFrame) -> None:
+    """The optimizer takes the struct apart where only one of its fields is used."""
+    root = lower(events.select(F.window("at", "10 seconds", "10 seconds", "3 seconds")["end"].alias("end"))).plan
+    assert isinstance(root, Project)
+    end = root.exprs[0]
+    assert isinstance(end, Call)
+    window = end.args[0]
+    assert isinstance(window, Call)
+    assert (end.function, end.option("ordinal")) == ("GetStructField", 1)
+    assert options(window) == (10_000_000, 10_000_000, 3_000_000, 0)
+
+
+def test_null_times_have_null_bounds(events: DataFrame) -> None:
+    root = lower(events.groupBy(F.window("at", "10 seconds")).count()).plan
+    batch = pa.record_batch({"at": pa.array([None, 12_000_000], pa.timestamp("us", "UTC"))})
+    window = evaluate(_over_rows(windows_of(root)[0], "at"), batch)
+    seconds = [datetime.fromtimestamp(at, UTC) for at in (10, 20)]
+    assert _bounds(window) == [(None, None), tuple(seconds)]
+
+
+def _over_rows(window: Call, column: str) -> Call:
+    """The window over a batch of this file's rows, whatever columns the plan kept."""
+    time = replace(window.args[0], index={"at": 0, "local": 1}[column])  # type: ignore[call-arg]
+    return replace(window, args=(time,))
+
+
+def _bounds(window: pa.Array) -> list[tuple[datetime, datetime]]:
+    return [(value["start"], value["end"]) for value in window.to_pylist()]
+
+
+def _table() -> pa.Table:
+    naive = [datetime.fromisoformat(time) for time in TIMES]
+    return pa.table(
+        {
+            "at": pa.array([time.replace(tzinfo=UTC) for time in naive], pa.timestamp("us", "UTC")),
+            "local": pa.array(naive, pa.timestamp("us")),
+            "v": pa.array(range(len(TIMES)), pa.int64()),
+        }
+    )
+
+
+def _rows() -> pa.RecordBatch:
+    return _table().to_batches()[0]

@@ -1,0 +1,103 @@
+"""What cannot be lowered is named: plan nodes, expressions, types, functions that read the clock."""
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+
+from headway.dataflow.graph import Source
+from headway.errors import UnsupportedPlan
+from headway.frontend import explain, lower
+
+CASES: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "deduplication": (lambda df: df.dropDuplicates(["value"]), "plan node Deduplicate"),
+    "limit": (lambda df: df.limit(3), "plan node GlobalLimit"),
+    "generator": (lambda df: df.select(F.explode(F.array("value"))), "plan node Generate"),
+    "array": (lambda df: df.select(F.array("value")), "expression CreateArray"),
+    "random": (lambda df: df.select(F.rand()), "expression Rand"),
+    "current_timestamp": (lambda df: df.where("timestamp < current_timestamp()"), "expression CurrentTimestamp"),
+    "now": (lambda df: df.select(F.now()), "expression Now"),
+    "current_date": (lambda df: df.select(F.current_date()), "expression CurrentDate"),
+    "localtimestamp": (lambda df: df.select(F.localtimestamp()), "expression LocalTimestamp"),
+    "unix_timestamp": (lambda df: df.selectExpr("unix_timestamp()"), "expression CurrentTimestamp"),
+    "two watermarks": (
+        lambda df: (
+            df.withWatermark("timestamp", "1 second")
+            .select("value", F.col("timestamp").alias("t"))
+            .withWatermark("t", "1 second")
+        ),
+        "plan node EventTimeWatermark",
+    ),
+}
+
+
+@pytest.fixture
+def rate(spark: SparkSession) -> DataFrame:
+    return spark.readStream.format("rate").load()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_named(rate: DataFrame, name: str) -> None:
+    make, named = CASES[name]
+    with pytest.raises(UnsupportedPlan) as raised:
+        lower(make(rate))
+    assert raised.value.what == named
+
+
+def test_a_column_called_as_a_clock_is_no_clock(rate: DataFrame) -> None:
+    assert lower(rate.select(F.col("value").alias("now()"))).schema[0].name == "now()"
+
+
+def test_hidden_columns_of_files(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    files = spark.readStream.schema("a int").json(str(tmp_path))
+    with pytest.raises(UnsupportedPlan, match="_metadata"):
+        lower(files.select("a", "_metadata.file_name"))
+
+
+def test_types(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    files = spark.readStream.schema("a array<int>").json(str(tmp_path))
+    with pytest.raises(UnsupportedPlan, match="array<int>"):
+        lower(files)
+
+
+def test_a_stream_and_a_table_in_a_union(spark: SparkSession, rate: DataFrame) -> None:
+    table = spark.range(3).selectExpr("timestamp_seconds(id) AS timestamp", "id AS value")
+    with pytest.raises(UnsupportedPlan, match="union of a stream and a static table"):
+        lower(rate.union(table))
+
+
+def test_a_python_data_source_comes_with_its_class(spark: SparkSession) -> None:
+    class Ticks(DataSource):
+        """Inside a function, so that it is pickled whole: no worker can import a test."""
+
+        @classmethod
+        def name(cls) -> str:
+            return "ticks"
+
+        def schema(self) -> str:
+            return "n int, word string"
+
+        def simpleStreamReader(self, schema: object) -> SimpleDataSourceStreamReader:
+            return SimpleDataSourceStreamReader()
+
+    spark.dataSource.register(Ticks)
+    source = lower(spark.readStream.format("ticks").option("Rate", 3).load()).plan
+    assert isinstance(source, Source)
+    assert (source.format, source.options) == ("ticks", (("rate", "3"),))
+    loaded = CloudPickleSerializer().loads(source.payload)
+    assert loaded.name() == "ticks"
+    assert [f.type.simpleString() for f in source.schema] == ["int", "string"]
+
+
+def test_explain_says_why_a_query_falls_back(rate: DataFrame) -> None:
+    text = explain(rate.dropDuplicates(["value"]))
+    assert text.startswith("Falls back to Structured Streaming because of plan node Deduplicate: ")
+
+
+def test_explain_says_which_tier_runs_each_part(rate: DataFrame) -> None:
+    first, *_, last = explain(rate.where("value > 3").select((F.col("value") * 2).alias("v"))).splitlines()
+    assert first.endswith("<- compiled") or "<- interpreted: " in first
+    assert last.strip() == "+- Source rate [timestamp: timestamp, value: bigint]"
