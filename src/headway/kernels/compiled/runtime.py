@@ -111,6 +111,16 @@ unsigned_shift = _integer("lshr")
 
 
 @intrinsic
+def fmod(typingctx: Any, left: Any, right: Any) -> Any:
+    """The remainder of doubles, with the sign of the dividend."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.frem(args[0], args[1])
+
+    return types.float64(types.float64, types.float64), codegen
+
+
+@intrinsic
 def below(typingctx: Any, value: Any, limit: Any) -> Any:
     """0 <= value < limit, in one unsigned comparison."""
 

@@ -71,6 +71,8 @@ def is_float(spark_type: T.DataType) -> bool:
 
 def zero(spark_type: T.DataType) -> str:
     """Source of some value of the type, with the machine type that its values have."""
+    if isinstance(spark_type, T.NullType):
+        return "i64(0)"
     return {"bit": "False", "f32": "f32(0.0)", "f64": "f64(0.0)"}.get(storage(spark_type), "i64(0)")
 
 

@@ -1,5 +1,5 @@
 """Compiled expressions, a file per family; importing this package registers them all."""
 
-from headway.kernels.compiled.expressions import arithmetic, comparison, logic, windows
+from headway.kernels.compiled.expressions import arithmetic, bits, casts, comparison, logic, windows
 
-__all__ = ["arithmetic", "comparison", "logic", "windows"]
+__all__ = ["arithmetic", "bits", "casts", "comparison", "logic", "windows"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from headway.dataflow.expr import Call, Expr, Literal
 from headway.kernels.compiled.emitter import Emitter, Scope, compiles
-from headway.kernels.compiled.values import AnyValue, NotCompilable, Value, both, either, is_float, negate, storage
+from headway.kernels.compiled.expressions.operands import operands, strict
+from headway.kernels.compiled.values import AnyValue, Value, both, either, is_float, negate, storage
 
 _OPERATORS = {
     "EqualTo": "==",
@@ -31,10 +34,10 @@ def compared(operator: str, left: str, right: str, real: bool) -> str:
 
 @compiles(*_OPERATORS)
 def _compare(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
-    storage(call.args[0].type)
-    left, right = (emitter.scalar(arg, scope) for arg in call.args)
-    code = compared(_OPERATORS[call.function], left.code, right.code, is_float(call.args[0].type))
-    return Value(emitter.let(code), emitter.let(either(left.null, right.null)))
+    (left, right), null = operands(call.args, emitter, scope)
+    if storage(call.args[0].type) == "bit":
+        left, right = f"i64({left})", f"i64({right})"
+    return strict(compared(_OPERATORS[call.function], left, right, is_float(call.args[0].type)), null, emitter)
 
 
 @compiles("EqualNullSafe")
@@ -49,16 +52,15 @@ def _equal_null_safe(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
 @compiles("In")
 def _in(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     value, *others = call.args
-    if all(isinstance(other, Literal) for other in others):
-        return _among(value, [other.value for other in others if isinstance(other, Literal)], emitter, scope)
-    raise NotCompilable("In with values that are not constants has no compiled form")
+    constants = [other.value for other in others if isinstance(other, Literal)]
+    if len(constants) == len(others) and storage(value.type).startswith("i"):
+        return _among(value, constants, emitter, scope)
+    equal = [Call(call.type, "EqualTo", (value, other)) for other in others]
+    return emitter.value(reduce(lambda left, right: Call(call.type, "Or", (left, right)), equal), scope)
 
 
 def _among(expr: Expr, values: list[object], emitter: Emitter, scope: Scope) -> Value:
     """Whether the value is one of the constants; null if it is none and one of them is null."""
-    kind = storage(expr.type)
-    if kind == "bit" or is_float(expr.type):
-        raise NotCompilable(f"In over values of type {expr.type.simpleString()} has no compiled form")
     value = emitter.scalar(expr, scope)
     wanted = np.unique(np.array([v for v in values if v is not None], np.int64))
     array, count = emitter.parameters.array(wanted), emitter.parameters.integer(len(wanted))

@@ -12,13 +12,15 @@ from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Expr
 from headway.kernels.compiled.emitter import Emitter, Scope, compiles
-from headway.kernels.compiled.values import AnyValue, NotCompilable, Value, both, either, negate, zero
+from headway.kernels.compiled.values import AnyValue, NotCompilable, Value, both, either, is_float, negate, zero
 
 
 def when(condition: str, compute: Callable[[], Value], spark_type: T.DataType, emitter: Emitter) -> Value:
     """A value computed where `condition` holds, if it may fail; null elsewhere then."""
     with emitter.attempt() as attempt:
         value = compute()
+        if value.null == "True":
+            value = Value(zero(spark_type), "True")
     if not attempt.raises:
         attempt.keep()
         return value
@@ -65,10 +67,32 @@ def _is_not_null(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     return Value(emitter.let(negate(emitter.value(call.args[0], scope).null)))
 
 
+@compiles("IsNaN")
+def _is_nan(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
+    value = emitter.scalar(call.args[0], scope)
+    return Value(emitter.let(both(f"({value.code} != {value.code})", negate(value.null))))
+
+
+@compiles("NaNvl")
+def _nan_or(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
+    test = Call(T.BooleanType(), "IsNaN", call.args[:1])
+    return _choose([(test, call.args[1])], call.args[0], call.type, emitter, scope)
+
+
+@compiles("AtLeastNNonNulls")
+def _at_least(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
+    there = ["i64(0)"]
+    for arg in call.args:
+        value = emitter.value(arg, scope)
+        number = f"({value.code} == {value.code})" if isinstance(value, Value) and is_float(arg.type) else "True"
+        there.append(f"i64({both(number, negate(value.null))})")
+    return Value(emitter.let(f"({' + '.join(there)}) >= {emitter.parameters.integer(call.option('n'))}"))
+
+
 @compiles("Coalesce")
 def _coalesce(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
-    first = emitter.scalar(call.args[0], scope)
-    for arg in call.args[1:]:
+    first = Value(zero(call.type), "True")
+    for arg in call.args:
         if first.null == "False":
             break
         other = when(first.null, lambda arg=arg: emitter.scalar(arg, scope), call.type, emitter)

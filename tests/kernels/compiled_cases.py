@@ -1,0 +1,99 @@
+"""Chains over one kind of rows, and what Spark says about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from headway.dataflow.expr import Call, Column, Expr, Literal
+from headway.dataflow.graph import Filter, Project, Source
+from headway.dataflow.types import Field, arrow_schema
+from headway.kernels.api import Chain
+
+BOOL, BYTE, SHORT, INT, LONG = T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType()
+FLOAT, DOUBLE, DATE, TIME, NTZ = T.FloatType(), T.DoubleType(), T.DateType(), T.TimestampType(), T.TimestampNTZType()
+STRING = T.StringType()
+
+FIELDS = (
+    ("b", BOOL),
+    ("y", BYTE),
+    ("s", SHORT),
+    ("i", INT),
+    ("j", INT),
+    ("l", LONG),
+    ("m", LONG),
+    ("f", FLOAT),
+    ("d", DOUBLE),
+    ("e", DOUBLE),
+    ("day", DATE),
+    ("t", TIME),
+    ("n", NTZ),
+    ("name", STRING),
+)
+SCHEMA = tuple(Field(name, kind) for name, kind in FIELDS)
+SOURCE = Source(SCHEMA, "rate", ())
+_INDEX = {name: i for i, (name, _) in enumerate(FIELDS)}
+_TYPES = dict(FIELDS)
+NAN, INF = math.nan, math.inf
+_BIG = 9_223_372_036_854_775_807
+
+# One row each of ordinary values, extremes, zeros, odd floats, times before 1970, nulls.
+ROWS: list[tuple[Any, ...]] = [
+    (True, 1, 2, 3, 4, 5, 6, 1.5, 2.5, -3.5, 19_000, 1_700_000_000_123_456, 1_600_000_000_000_000, "a"),
+    (False, -128, -32768, -(2**31), -1, -_BIG - 1, -1, -0.0, 0.0, -0.0, -1, -1, -86_400_000_001, "b"),
+    (True, 127, 32767, 2**31 - 1, 1, _BIG, 1, NAN, NAN, NAN, 0, 0, 0, "c"),
+    (False, 0, 0, 0, 0, 0, 0, INF, -INF, INF, 11_016, 951_782_400_000_000, 951_868_799_999_999, "d"),
+    (True, -7, -7, -7, 3, -7, 3, 3.4e38, 1e300, 1e19, -719_162, -62_135_596_800_000_000, 1, "e"),
+    (False, 7, 7, 7, -3, 7, -3, -7.5, -7.5, 2.0, 20_000, 1_234_567_890, -1_234_567_890, "f"),
+    (None,) * 13 + ("g",),
+    (True, None, 5, None, 4, 100, None, None, 9.0, None, None, 60_000_000, None, None),
+    (None, 5, None, 33, 65, None, 65, 0.1, None, 1.0, 365, None, 5, "h"),
+]
+ORDINARY = [row for row in ROWS if None not in row]
+
+
+def col(name: str) -> Column:
+    return Column(_TYPES[name], _INDEX[name])
+
+
+def lit(value: Any, kind: T.DataType = LONG) -> Literal:
+    return Literal(kind, value)
+
+
+def call(function: str, kind: T.DataType, *args: Expr, **options: Any) -> Call:
+    return Call(kind, function, args, tuple(options.items()))
+
+
+def project(exprs: Sequence[Expr], source: Any = SOURCE) -> Project:
+    return Project(tuple(Field(f"c{i}", expr.type) for i, expr in enumerate(exprs)), source, tuple(exprs))
+
+
+def projection(exprs: Sequence[Expr]) -> Chain:
+    """A chain that computes `exprs`."""
+    return Chain(SOURCE, (project(exprs),))
+
+
+def filtering(condition: Expr, exprs: Sequence[Expr]) -> Chain:
+    kept = Filter(SCHEMA, SOURCE, condition)
+    return Chain(SOURCE, (kept, project(exprs, kept)))
+
+
+def batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    """`rows` as a source would hand them over."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(FIELDS)
+    schema = arrow_schema(SCHEMA)
+    arrays = [pa.array(list(values), field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def same(ours: pa.Array, theirs: pa.Array) -> bool:
+    """Equal row by row: null by null, NaN equal to NaN, -0.0 not equal to 0.0."""
+    return [_exact(v) for v in ours.to_pylist()] == [_exact(v) for v in theirs.to_pylist()]
+
+
+def _exact(value: Any) -> Any:
+    return repr(value) if isinstance(value, float) else value
