@@ -133,7 +133,7 @@ class DecimalSum(Function):
 
     def __init__(self, call: AggCall) -> None:
         super().__init__(call)
-        self.total = DecimalTotal(arrow_type(call.args[0].type), self.ansi, "try_sum")
+        self.total = DecimalTotal(arrow_type(call.args[0].type), self.ansi, "sum")
 
     def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
         return [_cast(args[0], self.total.held)]
@@ -163,11 +163,10 @@ class DoubleAverage(Function):
 class DecimalAverage(Function):
     reductions = ("sum", "sum")
     initial = (None, 0)
-    _LAST_SCALE = 38
 
     def __init__(self, call: AggCall) -> None:
         super().__init__(call)
-        self.total = DecimalTotal(arrow_type(call.args[0].type), self.ansi, "try_avg")
+        self.total = DecimalTotal(arrow_type(call.args[0].type), self.ansi, "avg")
 
     def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
         return [_cast(args[0], self.total.held), _counted(args, rows)]
@@ -182,9 +181,7 @@ class DecimalAverage(Function):
         sums = self.total.bounded(columns[0], pa.decimal128(38, self.total.held.scale))
         counts = pc.if_else(pc.not_equal(columns[1], 0), columns[1], None).cast(pa.decimal256(20, 0))
         quotient = pc.divide(sums.cast(pa.decimal256(38, sums.type.scale)), counts)
-        # Spark divides to 38 places first and rounds that again to the result's scale.
-        if quotient.type.scale > self._LAST_SCALE:
-            quotient = pc.round(quotient, self._LAST_SCALE, round_mode="half_towards_infinity")
+        # The quotient is cut off, more than ten places after the result's last: that changes no rounding of halves up.
         rounded = pc.round(quotient, self.result.scale, round_mode="half_towards_infinity")
         return self.total.bounded(rounded, self.result)
 

@@ -117,7 +117,12 @@ def partial_schema(aggregate: Aggregate) -> pa.Schema:
 
 
 def buckets(partials: pa.RecordBatch, keys: Sequence[int], count: int) -> pa.Array:
-    """The key bucket of every row (int32 in 0..count-1): the same on every machine, in every run, for equal keys."""
+    """The key bucket of every row (int32 in 0..count-1): the same on every machine, in every run, for equal keys.
+
+    With no keys it is bucket 0, so that the one group of a global aggregation has one place.
+    """
     from headway.kernels.hashing import bucket_ids
 
+    if not keys:
+        return pa.repeat(pa.scalar(0, pa.int32()), partials.num_rows)
     return bucket_ids([partials.column(i) for i in keys], count)

@@ -25,9 +25,9 @@ _OVERFLOWN = b"\xff" * 15 + b"\x7f"
 class DecimalTotal:
     """The sum of decimals of type `argument`; `held` is the type it has inside."""
 
-    def __init__(self, argument: pa.DataType, ansi: bool, alternative: str) -> None:
+    def __init__(self, argument: pa.DataType, ansi: bool, function: str) -> None:
         self.ansi = ansi
-        self.alternative = alternative
+        self.function = function
         self.outside = pa.decimal128(_DIGITS, argument.scale)
         self.wide = argument.precision > _SAFE_ARGUMENT
         self.held = pa.decimal256(_WIDE, argument.scale) if self.wide else self.outside
@@ -48,7 +48,7 @@ class DecimalTotal:
             return held.cast(self.outside)
         except pa.ArrowInvalid:
             if self.ansi:
-                raise self.error(self.outside) from None
+                raise self._error(self.outside) from None
         ok = fits(held, self.outside)
         kept = pc.if_else(ok, held, None).cast(self.outside)
         return pc.if_else(pc.fill_null(ok, True), kept, self._mark())
@@ -59,13 +59,14 @@ class DecimalTotal:
             return values.cast(target)
         except pa.ArrowInvalid:
             if self.ansi:
-                raise self.error(target) from None
+                raise self._error(target) from None
         return pc.if_else(fits(values, target), values, None).cast(target)
 
-    def error(self, target: pa.DataType) -> RowError:
+    def _error(self, target: pa.DataType) -> RowError:
+        name = "ARITHMETIC_OVERFLOW" if target.scale == self.held.scale else "NUMERIC_VALUE_OUT_OF_RANGE"
         return RowError(
-            f"[NUMERIC_VALUE_OUT_OF_RANGE] a sum or average does not fit decimal({target.precision},{target.scale}). "
-            f"Use '{self.alternative}' to get null instead."
+            f"[{name}] {self.function} of decimals does not fit decimal({target.precision},{target.scale}). "
+            f"Use 'try_{self.function}' to get null instead."
         )
 
     def _mark(self) -> pa.Scalar:

@@ -81,13 +81,13 @@ class Partials:
         """One row per group."""
         if table.num_rows <= 1 and not self._collecting:
             return table
-        wide = self._each(table, Function.widen)
+        wide = self._each(table, lambda function, columns: function.widen(columns))
         if self._collecting:
             wide = wide.append_column(_ROW, pa.array(np.arange(table.num_rows)))
         merged = _grouped(wide, self._aggregations[CHANGED in table.column_names])
         if self._collecting:
             merged = self._collected(wide, merged)
-        return self._each(merged, Function.narrow)
+        return self._each(merged, lambda function, columns: function.narrow(columns))
 
     def empty_group(self) -> pa.Table:
         """The one group of an aggregate without keys, before any row came."""

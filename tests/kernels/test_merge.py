@@ -1,0 +1,180 @@
+"""When results are given, and what is forgotten, in every output mode."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from aggregation import WINDOW, aggregate_of, call, comparable, source_of
+from pyspark.sql import types as T
+
+from headway.dataflow.expr import Column
+from headway.dataflow.graph import Aggregate
+from headway.dataflow.types import arrow_type
+from headway.kernels.api import Chain, partial_schema
+from headway.kernels.interpreted import InterpretedChain
+from headway.kernels.merge import Merge
+
+L = T.LongType()
+SOURCE = source_of([("w", WINDOW), ("k", L), ("v", L)])
+CALLS = [call("count", None), call("sum", Column(L, 2))]
+WINDOWED = aggregate_of(SOURCE, [0, 1], CALLS, event_key=0)
+
+
+def _rows(*rows: tuple[int, int, int]) -> pa.RecordBatch:
+    """Rows of (window start, key, value); windows are 10 microseconds long."""
+    windows = [{"start": start, "end": start + 10} for start, _, _ in rows]
+    columns = [pa.array(windows, arrow_type(WINDOW)), pa.array([r[1] for r in rows]), pa.array([r[2] for r in rows])]
+    return pa.RecordBatch.from_arrays(columns, ["w", "k", "v"])
+
+
+def _partials(aggregate: Aggregate, batch: pa.RecordBatch) -> pa.RecordBatch:
+    chain = InterpretedChain(Chain(SOURCE, (), aggregate))
+    chain.process(batch)
+    partials = chain.flush(None)
+    assert partials is not None
+    return partials
+
+
+def _plain(batch: pa.RecordBatch | None) -> list[tuple[int, ...]] | None:
+    """Results as sorted (window start, key, count, sum)."""
+    if batch is None:
+        return None
+    starts = pa.compute.struct_field(batch.column(0), 0).cast(pa.int64())
+    return sorted(zip(starts.to_pylist(), *(column.to_pylist() for column in batch.columns[1:]), strict=True))
+
+
+def test_append_gives_a_window_once_when_it_has_ended() -> None:
+    merge = Merge(WINDOWED)
+    assert merge.merge(_partials(WINDOWED, _rows((0, 1, 5), (0, 2, 7), (10, 1, 1))), None) == 0
+    assert merge.emit("append", None) is None
+    assert merge.emit("append", 9) is None
+    merge.merge(_partials(WINDOWED, _rows((0, 1, 6))), 9)
+    assert _plain(merge.emit("append", 10)) == [(0, 1, 2, 11), (0, 2, 1, 7)]
+    assert merge.emit("append", 10) is None
+    assert merge.groups == 1
+
+
+def test_late_partials_are_dropped_and_counted() -> None:
+    merge = Merge(WINDOWED)
+    assert merge.merge(_partials(WINDOWED, _rows((0, 1, 5), (1, 1, 1), (10, 1, 1))), 10) == 1
+    assert _plain(merge.emit("append", 100)) == [(1, 1, 1, 1), (10, 1, 1, 1)]
+
+
+def test_nothing_is_late_without_event_time() -> None:
+    aggregate = aggregate_of(SOURCE, [0, 1], CALLS)
+    merge = Merge(aggregate)
+    assert merge.merge(_partials(aggregate, _rows((0, 1, 5))), 1000) == 0
+    assert merge.emit("append", 1000) is None
+    assert _plain(merge.emit("update", 1000)) == [(0, 1, 1, 5)]
+    assert merge.groups == 1
+
+
+def test_update_gives_what_changed_then_forgets_what_ended() -> None:
+    merge = Merge(WINDOWED)
+    merge.merge(_partials(WINDOWED, _rows((0, 1, 5), (10, 1, 1))), None)
+    assert _plain(merge.emit("update", None)) == [(0, 1, 1, 5), (10, 1, 1, 1)]
+    assert merge.emit("update", None) is None
+    merge.merge(_partials(WINDOWED, _rows((0, 1, 6))), None)
+    assert _plain(merge.emit("update", 10)) == [(0, 1, 2, 11)]
+    assert merge.groups == 1
+    assert merge.emit("update", 10) is None
+
+
+def test_complete_gives_all_if_any_changed_and_forgets_nothing() -> None:
+    merge = Merge(WINDOWED)
+    merge.merge(_partials(WINDOWED, _rows((0, 1, 5), (10, 1, 1))), None)
+    assert _plain(merge.emit("complete", 1000)) == [(0, 1, 1, 5), (10, 1, 1, 1)]
+    assert merge.emit("complete", 1000) is None
+    merge.merge(_partials(WINDOWED, _rows((0, 1, 6))), None)
+    assert _plain(merge.emit("complete", 1000)) == [(0, 1, 2, 11), (10, 1, 1, 1)]
+
+
+def test_a_plain_timestamp_key_ends_at_itself_and_null_never() -> None:
+    source = source_of([("t", T.TimestampType())])
+    aggregate = aggregate_of(source, [0], [call("count", None)], event_key=0)
+    batch = pa.RecordBatch.from_arrays([pa.array([5, 6, 6, None], pa.timestamp("us", "UTC"))], ["t"])
+    chain = InterpretedChain(Chain(source, (), aggregate))
+    chain.process(batch)
+    assert chain.flush(4) is None
+    merge = Merge(aggregate)
+    for watermark in (5, None):
+        partials = chain.flush(watermark)
+        assert partials is not None
+        assert merge.merge(partials, 4) == 0
+    result = merge.emit("append", 10**15)
+    assert result is not None
+    assert sorted(result.column(1).to_pylist()) == [1, 2]
+    assert merge.groups == 1
+
+
+@pytest.mark.parametrize("mode", ["update", "complete"])
+def test_without_keys_there_is_one_row_from_the_start(mode: str) -> None:
+    aggregate = aggregate_of(SOURCE, [], CALLS)
+    merge = Merge(aggregate)
+    assert merge.groups == 1
+    first = merge.emit(mode, None)
+    assert first is not None
+    assert first.to_pylist() == [{"r0": 0, "r1": None}]
+    assert merge.emit(mode, None) is None
+    merge.merge(_partials(aggregate, _rows((0, 1, 5), (0, 1, 6))), None)
+    second = merge.emit(mode, None)
+    assert second is not None
+    assert second.to_pylist() == [{"r0": 2, "r1": 11}]
+    restored = Merge(aggregate)
+    restored.restore(merge.snapshot())
+    assert restored.emit(mode, None) is None
+    assert restored.groups == 1
+
+
+@pytest.mark.parametrize("mode", ["append", "update", "complete"])
+def test_a_snapshot_goes_on_where_it_was_taken(mode: str) -> None:
+    rng = random.Random(mode)
+    one, other = Merge(WINDOWED), Merge(WINDOWED)
+    for step in range(40):
+        rows = [(rng.randrange(step // 10 * 10, step + 1), rng.randrange(4), rng.randrange(9)) for _ in range(5)]
+        watermark = max(step - 12, 0)
+        partials = _partials(WINDOWED, _rows(*rows))
+        assert one.merge(partials, watermark) == other.merge(partials, watermark)
+        if rng.random() < 0.5:
+            assert _plain(one.emit(mode, watermark)) == _plain(other.emit(mode, watermark))
+        if rng.random() < 0.3:
+            state = other.snapshot()
+            assert state.schema == partial_schema(WINDOWED).append(pa.field("changed", pa.bool_()))
+            other = Merge(WINDOWED)
+            other.restore(state)
+        assert one.groups == other.groups
+
+
+def test_update_of_many_groups_gives_the_changed_ones() -> None:
+    """So many groups that the changed ones are looked up instead of merging all."""
+    aggregate = aggregate_of(source_of([("k", L), ("v", L)]), [0], [call("sum", Column(L, 1)), call("count", None)])
+    merge, rng = Merge(aggregate), np.random.default_rng(1)
+    totals, counts = np.zeros(20_000, np.int64), np.zeros(20_000, np.int64)
+    for size in (20_000, 5_000, 3, 700, 20_000, 1, 2, 3, 4, 5, 6, 7, 8, 9):
+        keys, values = rng.integers(0, 20_000, size), rng.integers(0, 100, size)
+        np.add.at(totals, keys, values)
+        np.add.at(counts, keys, 1)
+        partials = [pa.array(keys), pa.array(values), pa.array(np.ones(size, np.int64))]
+        merge.merge(pa.RecordBatch.from_arrays(partials, schema=partial_schema(aggregate)), None)
+        result = merge.emit("update", None)
+        assert result is not None
+        changed = np.unique(keys)
+        expected = pa.table({"k": changed, "r0": totals[changed], "r1": counts[changed]})
+        assert comparable(pa.Table.from_batches([result])) == comparable(expected)
+    assert merge.groups == np.count_nonzero(counts)
+
+
+def test_memory_stays_in_proportion_to_the_groups() -> None:
+    chain = InterpretedChain(Chain(SOURCE, (), WINDOWED))
+    merge = Merge(WINDOWED)
+    before = pa.total_allocated_bytes()
+    batch = _rows(*((start, key, 1) for start in (0, 10) for key in range(50)))
+    partials = _partials(WINDOWED, batch)
+    for _ in range(500):
+        chain.process(batch)
+        merge.merge(partials, None)
+    assert pa.total_allocated_bytes() - before < 2_000_000
+    assert chain.groups == merge.groups == 100
