@@ -2,7 +2,8 @@
 
 1. A literal of type binary is written as the address of its array, a timestamp as local time (ambiguous when clocks
    go back), a date as text: `exact` gets the bytes, microseconds or days.
-2. `evalContext` and `evalMode` are written as null: `evalMode` gets "ANSI", "LEGACY" or "TRY".
+2. `evalContext` and `evalMode` are written as null: `evalMode` gets "ANSI", "LEGACY" or "TRY", and
+   `allowPrecisionLoss` whether decimals may lose digits.
 3. The values of `InSet` are written as null: `hset` gets them as a list, each as `exact` would be, decimals as text.
 """
 
@@ -97,7 +98,9 @@ def _filler(node: dict[str, Any]) -> Callable[[Any, dict[str, Any]], None] | Non
 
 
 def _fill_context(expression: Any, node: dict[str, Any]) -> None:
-    node["evalMode"] = expression.evalContext().evalMode().toString()
+    context = expression.evalContext()
+    node["evalMode"] = context.evalMode().toString()
+    node["allowPrecisionLoss"] = context.allowDecimalPrecisionLoss()
 
 
 def _fill_mode(expression: Any, node: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ def _field(tree: Tree, lowering: Lowering) -> Expr:
     ordinal = tree.fields["ordinal"]
     assert isinstance(struct.type, T.StructType)
     if isinstance(struct, Call) and struct.function == "CreateNamedStruct":
-        return struct.args[ordinal]
+        return struct.args[int(ordinal)]
     return Call(struct.type.fields[ordinal].dataType, tree.name, (struct,), (("ordinal", ordinal),))
 
 

@@ -1,6 +1,32 @@
 """Interpreted expressions, a file per family; importing this package registers them all."""
 
-from headway.kernels.expressions import casts, leaves, windows
+from headway.kernels.expressions import (
+    arithmetic,
+    bitwise,
+    casts,
+    comparison,
+    decimal_arithmetic,
+    encodings,
+    leaves,
+    logic,
+    patterns,
+    strings,
+    windows,
+)
 from headway.kernels.expressions.registry import RowError, evaluate
 
-__all__ = ["RowError", "casts", "evaluate", "leaves", "windows"]
+__all__ = [
+    "RowError",
+    "arithmetic",
+    "bitwise",
+    "casts",
+    "comparison",
+    "decimal_arithmetic",
+    "encodings",
+    "evaluate",
+    "leaves",
+    "logic",
+    "patterns",
+    "strings",
+    "windows",
+]
