@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,9 +27,14 @@ class NodeJobs:
 
     def __init__(self, spark: Any, configs: list[NodeConfig], lost: Callable[[int, str], None]) -> None:
         self._context = spark.sparkContext
+        if self._context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            # Spark would start the first python3 on the PATH, which may have neither Headway nor PySpark.
+            self._context.pythonExec = sys.executable
         self._configs = configs
         self._lost = lost
         self._stopping = threading.Event()
+        self.failures: dict[int, list[str]] = {config.index: [] for config in configs}
+        """Why a node's task ended, over and over; emptied by `started`."""
         self._threads = [InheritableThread(target=self._keep, args=(config,), daemon=True) for config in configs]
 
     def start(self) -> None:
@@ -36,6 +43,11 @@ class NodeJobs:
 
     def group(self, index: int) -> str:
         return f"headway-node-{index}-{id(self)}"
+
+    def started(self) -> None:
+        """All nodes are there: what failed before does not matter."""
+        for failures in self.failures.values():
+            failures.clear()
 
     def _keep(self, config: NodeConfig) -> None:
         while not self._stopping.is_set():
@@ -46,6 +58,7 @@ class NodeJobs:
             except Exception as error:
                 why = str(error)
             if not self._stopping.is_set():
+                self.failures[config.index].append(why)
                 self._lost(config.index, why)
                 time.sleep(RETRY_PAUSE)
 

@@ -12,10 +12,14 @@ from headway.connectors.sources import open_source
 from headway.dataflow.graph import Source
 from headway.dataflow.query import QuerySpec
 from headway.dataflow.stages import InlineStage, PlanStage, Stage, cut, sources
+from headway.errors import InvalidOption
+from headway.intervals import seconds
 
 Connector = InlineSource | PlannedSource
 SHORTEST_FLUSH = 0.001
 LONGEST_FLUSH = 0.1
+CHECKPOINT_INTERVAL = "2 seconds"
+SHORTEST_CHECKPOINT = 0.1
 
 
 def plan_stages(spec: QuerySpec) -> tuple[tuple[Stage, ...], dict[Source, Connector]]:
@@ -23,6 +27,29 @@ def plan_stages(spec: QuerySpec) -> tuple[tuple[Stage, ...], dict[Source, Connec
     connectors = {source: open_source(source) for source in sources(spec.plan)}
     inline = frozenset(source for source, connector in connectors.items() if hasattr(connector, "partitions"))
     return cut(spec.plan, inline, spec.output_mode), connectors
+
+
+def query_settings(spec: QuerySpec, conf: dict[str, str]) -> dict[str, str]:
+    """The settings of a query, names in lower case: its own options, else the session's."""
+    return {name.lower(): value for name, value in (conf | spec.options).items() if name.lower().startswith("headway.")}
+
+
+def nodes_of(spec: QuerySpec, conf: dict[str, str], nodes: int) -> int:
+    """How many of the session's nodes a query runs on."""
+    asked = query_settings(spec, conf).get("headway.nodes", str(nodes))
+    if not asked.isdigit() or not 1 <= int(asked) <= nodes:
+        raise InvalidOption(f"headway.nodes is {asked!r}; use a whole number from 1 to {nodes}, the nodes there are")
+    return int(asked)
+
+
+def checkpoint_interval(spec: QuerySpec, conf: dict[str, str]) -> float:
+    """Seconds between checkpoints; where rows show only then, the target sets the pace."""
+    if spec.trigger.kind == "continuous" and spec.trigger.interval is not None:
+        return spec.trigger.interval
+    chosen = seconds(query_settings(spec, conf).get("headway.checkpointinterval", CHECKPOINT_INTERVAL))
+    if spec.sink.visible_at_commit and spec.latency is not None:
+        return min(chosen, max(spec.latency / 2, SHORTEST_CHECKPOINT))
+    return chosen
 
 
 def flush_every(spec: QuerySpec) -> float:
@@ -46,6 +73,7 @@ def make_deployment(
 ) -> Deployment:
     """A try to run the query, from `manifest` on."""
     values: dict[int, list[Any]] = {} if manifest is None else manifest.values
+    settings = query_settings(spec, conf)
     plans = {
         stage.id: _source_plan(stage.source, connectors[stage.source], stage.id, nodes, values.get(stage.id))
         for stage in stages
@@ -66,8 +94,8 @@ def make_deployment(
         states={} if manifest is None else {stage: tuple(files) for stage, files in manifest.files.items()},
         values={stage: tuple(found) for stage, found in values.items() if stage not in plans},
         flush_every=flush_every(spec),
-        idle_after=float(conf.get("headway.idleTimeout", "5")),
-        compile=conf.get("headway.compile", "true") == "true",
+        idle_after=seconds(settings.get("headway.idletimeout", "5 seconds")),
+        compile=_compile(settings.get("headway.compile", "background")),
     )
 
 
@@ -80,6 +108,12 @@ def _source_plan(source: Source, connector: Connector, stage: int, nodes: int, v
         positions = tuple(connector.partitions(nodes, restored, time.time()))
         return SourcePlan(key, source.format, connector, positions=positions)
     return SourcePlan(key, source.format, connector, start=values[0] if values else None)
+
+
+def _compile(setting: str) -> str:
+    if setting not in ("background", "first", "never"):
+        raise InvalidOption(f"headway.compile is {setting!r}; use background, first or never")
+    return setting
 
 
 def _number(numbered: Any) -> int:

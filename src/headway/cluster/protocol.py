@@ -75,7 +75,8 @@ class Deployment:
     values: dict[int, tuple[Any, ...]]
     flush_every: float
     idle_after: float
-    compile: bool
+    compile: str
+    """background: start interpreted, change over when compiled. first: rows wait for it. never."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from pyspark import cloudpickle
 
 from headway.cluster import protocol
 from headway.cluster.checkpoints import CheckpointStore, Manifest
-from headway.cluster.planning import make_deployment, plan_stages
+from headway.cluster.planning import checkpoint_interval, make_deployment, nodes_of, plan_stages
 from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
 from headway.dataflow.query import QuerySpec
 from headway.dataflow.stages import PlanStage, SinkStage
@@ -68,6 +68,8 @@ class RunningQuery:
         self._coordinator = coordinator
         self.stages, self._connectors = plan_stages(spec)
         assert spec.checkpoint is not None
+        self.nodes = nodes_of(spec, coordinator.conf, coordinator.nodes)
+        self._interval = checkpoint_interval(spec, coordinator.conf)
         self._store = CheckpointStore(spec.checkpoint)
         self._store.check_plan(self.stages)
         self.life = Life.RESTORING
@@ -91,6 +93,7 @@ class RunningQuery:
         self._sink = SinkSide(
             spec.name or spec.id,
             spec.sink,
+            spec.output_mode.lower() == "complete",
             self._store,
             lambda result: coordinator.call(lambda: self._sink_says(result)),
         )
@@ -130,7 +133,7 @@ class RunningQuery:
         if self.life is Life.ENDED:
             return
         if self.number >= 0:
-            self._coordinator.broadcast(protocol.Undeploy(self.number))
+            self._tell(protocol.Undeploy(self.number))
         self.life = Life.RESTORING
         self.number = self._coordinator.next_number(self)
         self._epoch = None
@@ -138,10 +141,15 @@ class RunningQuery:
         self._drains, self._draining = self._drains + self._draining, []
         self._sink.restore(self.number, self._sink_nodes())
 
+    def _tell(self, order: Any) -> None:
+        """To all nodes of this query."""
+        for node in range(self.nodes):
+            self._coordinator.send(node, order)
+
     def _sink_nodes(self) -> int:
         last = self.stages[-1]
         assert isinstance(last, SinkStage)
-        return self._coordinator.nodes if last.placement == "everywhere" else 1
+        return self.nodes if last.placement == "everywhere" else 1
 
     def _restored(self, manifest: Manifest | None) -> None:
         self._manifest = manifest
@@ -155,24 +163,24 @@ class RunningQuery:
             return
         self.life = Life.DEPLOYING
         self._deployed = set()
-        home = zlib.crc32(self.spec.id.encode()) % self._coordinator.nodes
+        home = zlib.crc32(self.spec.id.encode()) % self.nodes
         try:
             deployment = make_deployment(
-                self.spec, self.stages, self._connectors, self.number, self._coordinator.nodes, home, self._manifest,
+                self.spec, self.stages, self._connectors, self.number, self.nodes, home, self._manifest,
                 self._store.root, self._coordinator.conf,
             )  # fmt: skip
             pickled = cloudpickle.dumps(deployment)
         except Exception as error:
             self._end(error)
             return
-        self._coordinator.broadcast(protocol.Deploy(pickled))
+        self._tell(protocol.Deploy(pickled))
 
     def deployed(self, node: int) -> None:
         self._deployed.add(node)
-        if len(self._deployed) == self._coordinator.nodes and self.life is Life.DEPLOYING:
+        if len(self._deployed) == self.nodes and self.life is Life.DEPLOYING:
             self.life = Life.RUNNING
-            self._next_barrier = time.time() + self._interval()
-            self._coordinator.broadcast(protocol.Run(self.number))
+            self._next_barrier = time.time() + self._interval
+            self._tell(protocol.Run(self.number))
             if self.spec.trigger.ends:
                 self._drains.append(threading.Event())
             self.tick(time.time())
@@ -189,7 +197,7 @@ class RunningQuery:
             return
         self.life = Life.ENDED
         self.error = error
-        self._coordinator.broadcast(protocol.Undeploy(self.number))
+        self._tell(protocol.Undeploy(self.number))
         self._make_progress(time.time())
         self._sink.close(error is not None, lambda: self._coordinator.call(self._finish))
 
@@ -201,20 +209,13 @@ class RunningQuery:
 
     # Epochs.
 
-    def _interval(self) -> float:
-        interval = self.spec.trigger.interval if self.spec.trigger.kind == "continuous" else None
-        chosen = interval or float(self._coordinator.conf.get("headway.checkpointInterval", "2"))
-        if self.spec.sink.visible_at_commit and self.spec.latency is not None:
-            chosen = min(chosen, max(self.spec.latency / 2, 0.1))
-        return chosen
-
     def tick(self, now: float) -> None:
         """Called often: end an epoch if it is time or somebody waits for all rows; make progress once a second."""
         if self.life is Life.RUNNING and self._epoch is None and (self._drains or now >= self._next_barrier):
-            self._next_barrier = now + self._interval()
+            self._next_barrier = now + self._interval
             self._draining, self._drains = self._drains, []
             self._epoch = _Epoch(Barrier(self._next_epoch, bool(self._draining)))
-            self._coordinator.broadcast(protocol.Inject(self.number, self._epoch.barrier))
+            self._tell(protocol.Inject(self.number, self._epoch.barrier))
         if self.life is not Life.ENDED and now - self._progress_at >= PROGRESS_EVERY:
             self._make_progress(now)
 
@@ -225,7 +226,7 @@ class RunningQuery:
 
     def _commit_if_complete(self, epoch: _Epoch) -> None:
         sink = self.spec.sink
-        if len(epoch.passed) < self._coordinator.nodes or (sink.to_driver and epoch.prepared is None):
+        if len(epoch.passed) < self.nodes or (sink.to_driver and epoch.prepared is None):
             return
         manifest = Manifest(epoch.barrier.epoch)
         sink_stage = self.stages[-1].id
@@ -255,7 +256,7 @@ class RunningQuery:
         self._held = []
         plans = {stage.id for stage in self.stages if isinstance(stage, PlanStage)}
         positions = {stage: values[0] for stage, values in manifest.values.items() if stage in plans}
-        self._coordinator.broadcast(protocol.Committed(self.number, positions))
+        self._tell(protocol.Committed(self.number, positions))
         for waiting in self._draining:
             waiting.set()
         self._draining = []
@@ -290,15 +291,16 @@ class RunningQuery:
             self._published(result.manifest)
 
     def _rows_written(self, written: RowsWritten) -> None:
-        message = written.message
-        assert message.batch is not None
-        self._coordinator.send(written.node, protocol.RowsTaken(written.number, written.stage, written.size))
-        rows = message.batch.num_rows
-        if self.spec.sink.visible_at_commit:
-            self._held.append((message.first_t, message.t, message.polled, rows))
-        else:
-            now = time.time()
-            self._metrics.result_span(now - message.first_t, now - message.t, now - message.polled, rows)
+        now = time.time()
+        for part in written.parts:
+            message = part.message
+            assert message.batch is not None
+            self._coordinator.send(part.node, protocol.RowsTaken(part.number, part.stage, part.size))
+            rows = message.batch.num_rows
+            if self.spec.sink.visible_at_commit:
+                self._held.append((message.first_t, message.t, message.polled, rows))
+            else:
+                self._metrics.result_span(now - message.first_t, now - message.t, now - message.polled, rows)
 
     # Progress.
 

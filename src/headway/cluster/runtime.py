@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from headway.cluster.coordinator import Coordinator
@@ -14,6 +15,7 @@ from headway.scheduling import make_policy
 
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 10.0
+TRIES = 3
 
 
 class Runtime:
@@ -38,12 +40,19 @@ class Runtime:
         """Start the nodes and wait for them."""
         self.coordinator.start()
         self._jobs.start()
-        if not self.coordinator.wait_complete(START_TIMEOUT):
-            self.stop()
-            raise HeadwayError(
-                f"not all nodes started within {START_TIMEOUT:.0f} s: the cluster has too few free slots, or headway "
-                "is not installed on its workers; look at the jobs called 'Headway node' in Spark's web UI"
-            )
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self.coordinator.wait_complete(0.2):
+            failed = [why for why in self._jobs.failures.values() if len(why) >= TRIES]
+            if failed:
+                self.stop()
+                raise HeadwayError(f"a node failed {TRIES} times while it was starting: {failed[0][-1]}")
+            if time.monotonic() > deadline:
+                self.stop()
+                raise HeadwayError(
+                    f"not all nodes started within {START_TIMEOUT:.0f} s: the cluster has too few free slots; give it "
+                    "more, or ask for fewer nodes; Spark's web UI shows those that wait as jobs called 'Headway node'"
+                )
+        self._jobs.started()
 
     def submit(self, spec: QuerySpec) -> RunningQuery:
         """Run a query; what can be known to be wrong is raised here."""

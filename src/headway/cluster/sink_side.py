@@ -1,6 +1,7 @@
 """The driver's side of a query's sink: a thread of its own, so that a slow sink delays no other query.
 
 1. Rows of an epoch reach the committer before those of the next: a node that is ahead waits here for the others.
+   What came while the committer was busy is handed to it in one batch.
 2. An epoch is prepared when all nodes have sent its barrier, committed when the coordinator says that every node's
    part is written: first the manifest, then the sink.
 3. Starting and recovering are the same: go back to the last manifest, tell the sink, publish that epoch once more.
@@ -13,10 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from headway.cluster.checkpoints import CheckpointStore, Manifest
 from headway.connectors.api import Sink, SinkCommitter
 from headway.node.message import Barrier, Message
 from headway.node.threads import Worker
+
+AT_ONCE = 256
 
 
 class Restored(NamedTuple):
@@ -26,12 +31,21 @@ class Restored(NamedTuple):
     manifest: Manifest | None
 
 
-class RowsWritten(NamedTuple):
+class Received(NamedTuple):
+    """What a node's sink operator sent."""
+
     number: int
     node: int
     stage: int
     message: Message
     size: int
+
+
+class RowsWritten(NamedTuple):
+    """The sink has taken these."""
+
+    number: int
+    parts: list[Received]
 
 
 class Prepared(NamedTuple):
@@ -55,15 +69,20 @@ class _Attempt:
 
     number: int
     senders: int
-    waiting: dict[int, deque[tuple[int, Message, int]]]
+    waiting: dict[int, deque[Received]]
     """Per node that has sent its barrier: what it sent since."""
 
 
 class SinkSide:
     """See the module. `report` is called with results, from the sink's thread."""
 
-    def __init__(self, name: str, sink: Sink, store: CheckpointStore, report: Callable[[Any], None]) -> None:
+    def __init__(
+        self, name: str, sink: Sink, complete: bool, store: CheckpointStore, report: Callable[[Any], None]
+    ) -> None:
         self._sink = sink
+        self._complete = complete
+        self._rows: list[Received] = []
+        """Rows of the current epoch that have come and are not with the committer yet."""
         self._store = store
         self._report = report
         self._epoch = 0
@@ -79,7 +98,7 @@ class SinkSide:
 
     def receive(self, number: int, node: int, stage: int, message: Message, size: int) -> None:
         """Rows or a barrier from a node."""
-        self._worker.put(lambda: self._receive(number, node, stage, message, size))
+        self._worker.put(Received(number, node, stage, message, size))
 
     def publish(self, number: int, manifest: Manifest, kept: Any) -> None:
         """Every part of the epoch is written; ends in `Published`."""
@@ -91,10 +110,17 @@ class SinkSide:
         self._worker.put(lambda: self._close(closed))
 
     def _work(self, worker: Worker) -> None:
-        while (task := worker.get()) is not None:
+        while (task := worker.get(None if not self._rows else 0.0)) is not None or self._rows:
             try:
-                task()
+                if task is None:
+                    self._write()
+                elif isinstance(task, Received):
+                    self._receive(task)
+                else:
+                    self._write()
+                    task()
             except BaseException as error:
+                self._rows = []
                 self._report(SinkFailed(error))
 
     def _restore(self, number: int, senders: int) -> None:
@@ -103,6 +129,7 @@ class SinkSide:
         manifest = self._store.latest()
         at = -1 if manifest is None else manifest.epoch
         self._attempt = _Attempt(number, senders, {})
+        self._rows = []
         self._epoch = at + 1
         self._store.drop_after(at)
         self._committer.restore(at, self._store.kept(at))
@@ -110,24 +137,34 @@ class SinkSide:
             self._committer.commit(at, manifest.receipts)
         self._report(Restored(number, manifest))
 
-    def _receive(self, number: int, node: int, stage: int, message: Message, size: int) -> None:
+    def _receive(self, received: Received) -> None:
         attempt = self._attempt
-        if number != attempt.number:
+        if received.number != attempt.number:
             return
-        if node in attempt.waiting:
-            attempt.waiting[node].append((stage, message, size))
-        elif message.barrier is None:
-            self._write(node, stage, message, size)
+        barrier = received.message.barrier
+        if received.node in attempt.waiting:
+            attempt.waiting[received.node].append(received)
+        elif barrier is None:
+            self._rows.append(received)
+            if len(self._rows) >= AT_ONCE:
+                self._write()
         else:
-            attempt.waiting[node] = deque()
+            attempt.waiting[received.node] = deque()
             if len(attempt.waiting) == attempt.senders:
-                self._prepare(message.barrier)
+                self._write()
+                self._prepare(barrier)
 
-    def _write(self, node: int, stage: int, message: Message, size: int) -> None:
-        if message.batch is not None:
-            assert self._committer is not None
-            self._committer.rows(message.batch, self._epoch)
-        self._report(RowsWritten(self._attempt.number, node, stage, message, size))
+    def _write(self) -> None:
+        """Hand the rows that have come to the committer."""
+        rows, self._rows = self._rows, []
+        batches = [received.message.batch for received in rows if received.message.batch is not None]
+        if not batches or rows[0].number != self._attempt.number:
+            return
+        assert self._committer is not None
+        # In complete mode every batch is the whole result: only the newest counts.
+        newest = batches[-1] if self._complete else _joined(batches)
+        self._committer.rows(newest, self._epoch)
+        self._report(RowsWritten(self._attempt.number, rows))
 
     def _prepare(self, barrier: Barrier) -> None:
         assert self._committer is not None
@@ -135,9 +172,9 @@ class SinkSide:
         self._report(Prepared(attempt.number, barrier.epoch, self._committer.prepare(barrier.epoch)))
         self._epoch = barrier.epoch + 1
         held, attempt.waiting = attempt.waiting, {}
-        for node, messages in held.items():
-            for stage, message, size in messages:
-                self._receive(attempt.number, node, stage, message, size)
+        for messages in held.values():
+            for received in messages:
+                self._receive(received)
 
     def _publish(self, number: int, manifest: Manifest, kept: Any) -> None:
         if number != self._attempt.number:
@@ -154,3 +191,9 @@ class SinkSide:
         finally:
             self._worker.close()
             closed()
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

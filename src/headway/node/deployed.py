@@ -141,7 +141,7 @@ class Build:
     def chain(self, stage: ChainStage) -> Operator:
         deployment = self.deployment
         chain = stage.chain
-        compiles = deployment.compile and (chain.steps or chain.aggregate) and why_not(chain) is None
+        compiles = deployment.compile != "never" and (chain.steps or chain.aggregate) and why_not(chain) is None
         by_watermark = (
             deployment.output_mode == "append" and chain.aggregate is not None and chain.aggregate.event_key is not None
         )

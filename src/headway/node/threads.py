@@ -46,7 +46,7 @@ class Worker:
             if self._tasks:
                 return self._tasks.popleft()
             self._changed.clear()
-            if not self._tasks and not self._changed.wait(timeout) and timeout is not None:
+            if not self._tasks and not self._changed.wait(timeout) and timeout is not None and not self._tasks:
                 return None
         return None
 

@@ -107,6 +107,13 @@ class Deployed:
         if states is not None:
             self._node.write_states(self, barrier, states)
 
+    def compiled(self) -> bool:
+        """Whether every chain has changed over to its compiled kernel, or never will."""
+        chains = [operator for operator in self.operators.values() if isinstance(operator, ChainOperator)]
+        for chain in chains:
+            chain.change_over()
+        return all(chain.compiled for chain in chains)
+
     def start(self) -> None:
         for operator in self.operators.values():
             operator.start()
@@ -133,8 +140,7 @@ class Deployed:
         for operator in self.operators.values():
             operator.measure(now)
         taken, self.metrics = self.metrics, QueryMetrics(self.latency)
-        chains = [op for op in self.operators.values() if isinstance(op, ChainOperator)]
-        return taken, {"compiled": all(chain.compiled for chain in chains)}
+        return taken, {"compiled": self.compiled()}
 
 
 class Node:
@@ -150,6 +156,7 @@ class Node:
         self._peers: dict[int, zmq.Socket[bytes]] = {}
         self._addresses: dict[int, str] = {}
         self._deployed: dict[int, Deployed] = {}
+        self._unready: list[Deployed] = []
         self._timers: list[tuple[float, int, Deployed, Operator]] = []
         self._calls: deque[Callable[[], None]] = deque()
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK)
@@ -218,6 +225,8 @@ class Node:
                     operator.wake(now)
                 except Exception as error:
                     self._fail(host, error)
+        if self._unready:
+            self._tell_ready()
         if now >= self._next_report:
             self._report(now)
 
@@ -308,7 +317,17 @@ class Node:
             text = "".join(traceback.format_exception(error))
             self.tell(protocol.Failed(deployment.number, self.index, text, None))
             return
-        self.tell(protocol.Deployed(deployment.number, self.index))
+        if deployment.compile == "first":
+            self._unready.append(self._deployed[deployment.number])
+        else:
+            self.tell(protocol.Deployed(deployment.number, self.index))
+
+    def _tell_ready(self) -> None:
+        """Deployments that wait for their compiled kernels and have them now."""
+        ready = [deployed for deployed in self._unready if deployed.closed or deployed.compiled()]
+        for deployed in ready:
+            self._unready.remove(deployed)
+            self.tell(protocol.Deployed(deployed.number, self.index))
 
     def _undeploy(self, number: int) -> None:
         deployed = self._deployed.pop(number, None)

@@ -147,11 +147,12 @@ class ChainOperator(Operator):
         if now >= self._next_check:
             self._next_check = now + COMPILED_CHECK
             self.host.at(self._next_check, self)
-            self._change_over()
+            self.change_over()
             self._notice_silence(now)
         self.schedule()
 
-    def _change_over(self) -> None:
+    def change_over(self) -> None:
+        """Use the compiled kernel if it is ready."""
         if self._ticket is None:
             return
         kernel = self._ticket.poll()

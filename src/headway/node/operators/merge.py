@@ -40,7 +40,9 @@ class MergeOperator(Operator):
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         assert message.batch is not None
-        late = self._kernel.merge(message.batch, self.inputs.current.value)
+        # Complete mode keeps every group for ever, so nothing is late to it.
+        ended = None if self._mode == "complete" else self.inputs.current.value
+        late = self._kernel.merge(message.batch, ended)
         state = self.host.metrics.state(str(self.stage))
         state.late += late
         state.updated += message.batch.num_rows - late
