@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from sink_cases import EVERY_TYPE, EVERY_VALUE, PAIRS, frame, make, pairs, rows, run_epoch, sent
 
 from headway.connectors.sinks.base import spark_schema
+from headway.dataflow.types import Field, Schema
 from headway.errors import InvalidOption, UnsupportedPlan
 
 
@@ -133,11 +135,22 @@ def test_spark_streams_from_the_directory(spark: SparkSession, tmp_path: Path) -
     assert sorted(r.k for r in spark.table("read_back").collect()) == [1, 2]
 
 
-@pytest.mark.parametrize("format", ["parquet", "orc"])
-def test_every_type_is_as_spark_writes_it(spark: SparkSession, tmp_path: Path, format: str) -> None:
-    batch = rows(EVERY_TYPE, EVERY_VALUE)
-    run_epoch(sink_at(spark, tmp_path / "ours", format, schema=EVERY_TYPE), 0, batch)
-    frame(spark, EVERY_TYPE, batch).coalesce(1).write.format(format).save(str(tmp_path / "theirs"))
+IN_ORC = (
+    *(f for f in EVERY_TYPE if f.name not in ("date", "time", "window")),
+    Field("st", T.StructType([T.StructField("l", T.TimestampNTZType())])),
+)
+IN_ORC_VALUES = [{**row, "st": row["local"] and {"l": row["local"]}} for row in EVERY_VALUE]
+
+
+@pytest.mark.parametrize(
+    ("format", "schema", "values"), [("parquet", EVERY_TYPE, EVERY_VALUE), ("orc", IN_ORC, IN_ORC_VALUES)]
+)
+def test_every_type_is_as_spark_writes_it(
+    spark: SparkSession, tmp_path: Path, format: str, schema: Schema, values: list[dict[str, Any]]
+) -> None:
+    batch = rows(schema, values)
+    run_epoch(sink_at(spark, tmp_path / "ours", format, schema=schema), 0, batch)
+    frame(spark, schema, batch).coalesce(1).write.format(format).save(str(tmp_path / "theirs"))
     ours = spark.read.format(format).load(str(tmp_path / "ours"))
     theirs = spark.read.format(format).load(str(tmp_path / "theirs"))
     assert ours.schema == theirs.schema
@@ -217,6 +230,8 @@ def test_what_it_refuses(spark: SparkSession, tmp_path: Path) -> None:
         sink_at(spark, tmp_path, options={"compression": "rocket"})
     with pytest.raises(InvalidOption, match="did you mean 'compression'"):
         sink_at(spark, tmp_path, options={"compresion": "gzip"})
+    with pytest.raises(UnsupportedPlan, match="timestamps in sink orc"):
+        sink_at(spark, tmp_path, "orc", schema=EVERY_TYPE)
     with pytest.raises(UnsupportedPlan, match="dateFormat"):
         sink_at(spark, tmp_path, "json", options={"dateFormat": "yy"})
     with pytest.raises(UnsupportedPlan, match=r"parquet\.block\.size"):

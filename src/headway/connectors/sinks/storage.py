@@ -53,7 +53,7 @@ class Directory:
         if parent not in self._made:
             self._files.create_dir(parent, recursive=True)
             self._made.add(parent)
-        return self._files.open_output_stream(self._full(relative))
+        return self._files.open_output_stream(self._full(relative), compression=None)
 
     def finish(self, relative: str) -> StoredFile:
         """Make a closed file durable and describe it."""

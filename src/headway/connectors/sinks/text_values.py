@@ -16,8 +16,7 @@ from headway.errors import UnsupportedPlan
 
 Texts = list[str | None]
 
-_ISO_ZONED = "%Y-%m-%dT%H:%M:%S%z"
-_ISO_LOCAL = "%Y-%m-%dT%H:%M:%S"
+_ISO = "%Y-%m-%dT%H:%M:%S"
 
 
 def java_double(value: float) -> str:
@@ -72,12 +71,14 @@ class TextValues:
 
     def iso(self, column: pa.Array) -> pa.Array:
         """Timestamps as `yyyy-MM-dd'T'HH:mm:ss.SSS` and, where they are instants, the offset of the zone."""
-        millis = pc.floor_temporal(column, unit="millisecond")
+        local = self._local(column)
+        texts = pc.strftime(pc.floor_temporal(local, unit="millisecond").cast(pa.timestamp("ms")), _ISO)
         if column.type.tz is None:
-            return pc.strftime(millis.cast(pa.timestamp("ms")), _ISO_LOCAL)
-        zoned = pc.strftime(millis.cast(pa.timestamp("ms", self.zone)), _ISO_ZONED)
-        colon = pc.replace_substring_regex(zoned, r"([+-]\d\d)(\d\d)$", r"\1:\2")
-        return pc.replace_substring_regex(colon, r"\+00:00$", "Z")
+            return texts
+        micros = pc.subtract(local.cast(pa.int64()), column.cast(pa.int64()))
+        offsets = micros.dictionary_encode()
+        names = pa.array([_offset(value // 1_000_000) for value in offsets.dictionary.to_pylist()], pa.string())
+        return pc.binary_join_element_wise(texts, names.take(offsets.indices), "")
 
     def file_text(self, column: pa.Array, spark_type: T.DataType) -> Texts:
         """A column as csv files and, but for quotes, json files have it."""
@@ -88,14 +89,22 @@ class TextValues:
     def cast(self, column: pa.Array, spark_type: T.DataType) -> Texts:
         """A column as Spark casts it to a string."""
         if isinstance(spark_type, T.TimestampType | T.TimestampNTZType):
-            return [None if text is None else _shortest_fraction(text) for text in self._plain(column).to_pylist()]
+            return _texts(pc.strftime(self._local(column), "%Y-%m-%d %H:%M:%S"), _shortest_fraction)
         if isinstance(spark_type, T.DecimalType):
             return _texts(column, lambda value: f"{value:f}")
         return _texts(column, _FILE_TEXT.get(type(spark_type), str))
 
-    def _plain(self, column: pa.Array) -> pa.Array:
-        local = column if column.type.tz is None else pc.local_timestamp(column.cast(pa.timestamp("us", self.zone)))
-        return pc.strftime(local, "%Y-%m-%d %H:%M:%S")
+    def _local(self, column: pa.Array) -> pa.Array:
+        return column if column.type.tz is None else pc.local_timestamp(column.cast(pa.timestamp("us", self.zone)))
+
+
+def _offset(seconds: int) -> str:
+    """An offset from UTC as ISO has it; seconds are shown where a zone had them, before time was standard."""
+    if seconds == 0:
+        return "Z"
+    minutes, rest = divmod(abs(seconds), 60)
+    tail = f":{rest:02d}" if rest else ""
+    return f"{'-' if seconds < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}{tail}"
 
 
 def _texts(column: pa.Array, text: Callable[[Any], str]) -> Texts:
@@ -110,5 +119,5 @@ _FILE_TEXT: dict[type[T.DataType], Callable[[Any], str]] = {
     T.BooleanType: lambda value: "true" if value else "false",
     T.DoubleType: java_double,
     T.FloatType: java_float,
-    T.BinaryType: lambda value: value.decode("utf-8", "replace"),
+    T.BinaryType: lambda value: f"[{value.hex(' ').upper()}]",
 }

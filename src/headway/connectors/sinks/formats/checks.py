@@ -18,6 +18,11 @@ def check_types(format: str, fields: Schema, *refused: type[T.DataType]) -> None
             )
 
 
+def has_type(fields: Schema, *wanted: type[T.DataType]) -> bool:
+    """Whether a column, or a field of a struct, has one of the types."""
+    return any(_first_bad(field.type, wanted) is not None for field in fields)
+
+
 def _first_bad(spark_type: T.DataType, refused: tuple[type[T.DataType], ...]) -> T.DataType | None:
     if isinstance(spark_type, refused):
         return spark_type

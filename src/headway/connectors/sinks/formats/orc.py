@@ -1,4 +1,4 @@
-"""Orc files as Spark reads its own."""
+"""Orc files as Spark reads its own; timestamps without a zone are integers that carry Spark's name of their type."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyspark.sql import types as T
 from headway.connectors.api import SinkContext
 from headway.connectors.sinks.base import Options
 from headway.connectors.sinks.formats.api import OF_EVERY_FORMAT, Encoder
-from headway.connectors.sinks.formats.checks import check_types
+from headway.connectors.sinks.formats.checks import check_types, has_type
 from headway.connectors.sinks.formats.columnar import Gathered
 from headway.dataflow.types import Schema, arrow_schema
-from headway.errors import InvalidOption
+from headway.errors import InvalidOption, UnsupportedPlan
 
 _CODECS = {
     "none": ("uncompressed", ""),
@@ -39,16 +39,46 @@ class OrcFormat:
 
 
 class _OrcWriter:
-    """Arrow's writer, under the name that other formats give its method."""
+    """Arrow's writer for columns as Spark has them in orc."""
 
     def __init__(self, writer: orc.ORCWriter) -> None:
-        self.write_table = writer.write
-        self.close = writer.close
+        self._writer = writer
+
+    def write_table(self, table: pa.Table) -> None:
+        columns = [_column(column.combine_chunks()) for column in table.columns]
+        self._writer.write(pa.Table.from_arrays(columns, schema=pa.schema([_field(f) for f in table.schema])))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _is_local(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is None
+
+
+def _field(field: pa.Field) -> pa.Field:
+    if _is_local(field.type):
+        return pa.field(field.name, pa.int64(), metadata={"spark.sql.catalyst.type": "timestamp_ntz"})
+    if pa.types.is_struct(field.type):
+        return field.with_type(pa.struct([_field(child) for child in field.type]))
+    return field
+
+
+def _column(column: pa.Array) -> pa.Array:
+    if _is_local(column.type):
+        return column.view(pa.int64())
+    if pa.types.is_struct(column.type):
+        children = [_column(child) for child in column.flatten()]
+        fields = [_field(child) for child in column.type]
+        return pa.StructArray.from_arrays(children, fields=fields, mask=column.is_null())
+    return column
 
 
 def orc_format(context: SinkContext, options: Options, fields: Schema) -> OrcFormat:
     options.check("orc", [*OF_EVERY_FORMAT, "orc.compress"], ["mergeSchema"])
     check_types("orc", fields, T.NullType)
+    if has_type(fields, T.TimestampType, T.DateType):
+        raise UnsupportedPlan("dates and timestamps in sink orc", "Spark reads old ones that Arrow wrote as others")
     default = context.spark.conf.get("spark.sql.orc.compression.codec")
     name = options.text("compression", "orc.compress", default=default).lower()
     if name not in _CODECS:
