@@ -90,10 +90,17 @@ def batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def same(ours: pa.Array, theirs: pa.Array) -> bool:
-    """Equal row by row: null by null, NaN equal to NaN, -0.0 not equal to 0.0."""
-    return [_exact(v) for v in ours.to_pylist()] == [_exact(v) for v in theirs.to_pylist()]
+def values(array: pa.Array) -> list[Any]:
+    """The rows of a column so that equal ones are equal: NaN is itself, -0.0 is not 0.0, times are numbers (Python's
+    datetime has not all of Spark's)."""
+    if pa.types.is_struct(array.type):
+        fields = zip(*(values(array.field(i)) for i in range(array.type.num_fields)), strict=True)
+        return [field if valid else None for field, valid in zip(fields, array.is_valid().to_pylist(), strict=True)]
+    if pa.types.is_timestamp(array.type):
+        array = array.view(pa.int64())
+    return [repr(v) if isinstance(v, float) else v for v in array.to_pylist()]
 
 
-def _exact(value: Any) -> Any:
-    return repr(value) if isinstance(value, float) else value
+def rows_of(out: pa.RecordBatch | None) -> list[str]:
+    """The rows of a batch in an order that depends on them alone."""
+    return sorted(map(repr, zip(*map(values, out.columns), strict=True))) if out is not None else []

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from compiled_cases import (
     BOOL, DATE, DOUBLE, FLOAT, INT, LONG, ROWS, SCHEMA, SOURCE, STRING, TIME, batch, call, col, filtering, lit, project,
-    projection,
+    projection, rows_of,
 )  # fmt: skip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -73,10 +73,6 @@ def joined(how: str, keys: Sequence[int | None]) -> Chain:
     join = StaticJoin(fields, SOURCE, StaticTable("t", table), (col("l"),), (Column(LONG, 0),), how)
     names = [col("name"), col("l"), Column(LONG, len(SCHEMA)), Column(LONG, len(SCHEMA) + 1)]
     return Chain(SOURCE, (join, project(names, join)))
-
-
-def rows_of(out: pa.RecordBatch | None) -> list[str]:
-    return sorted(map(repr, out.to_pylist())) if out is not None else []
 
 
 def results(chain: Chain, pieces: Sequence[pa.RecordBatch | pa.Table | None]) -> list[str]:

@@ -104,6 +104,17 @@ class Compiler:
         self._start()
         return self._failed.get(path)
 
+    @property
+    def pid(self) -> int | None:
+        """The process at work, if there is one."""
+        return self._process.pid if self._process else None
+
+    def wait(self) -> None:
+        """Wait until all that was requested is done; for tests and tools, a node has better things to do."""
+        while self._process is not None:
+            self._process.wait()
+            self.advance(self._working[0])
+
     def _start(self) -> None:
         if self._process is not None or not self._waiting:
             return
