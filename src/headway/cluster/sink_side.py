@@ -4,7 +4,8 @@
    What came while the committer was busy is handed to it in one batch.
 2. An epoch is prepared when all nodes have sent its barrier, committed when the coordinator says that every node's
    part is written: first the manifest, then the sink.
-3. Starting and recovering are the same: go back to the last manifest, tell the sink, publish that epoch once more.
+3. Starting and recovering are the same: go back to the last manifest and tell the sink. A new driver publishes that
+   epoch once more, for the old one may have died between the manifest and the sink.
 """
 
 from __future__ import annotations
@@ -124,17 +125,17 @@ class SinkSide:
                 self._report(SinkFailed(error))
 
     def _restore(self, number: int, senders: int) -> None:
-        if self._committer is None:
-            self._committer = self._sink.committer()
+        first = self._committer is None
+        committer = self._committer = self._committer or self._sink.committer()
         manifest = self._store.latest()
         at = -1 if manifest is None else manifest.epoch
         self._attempt = _Attempt(number, senders, {})
         self._rows = []
         self._epoch = at + 1
         self._store.drop_after(at)
-        self._committer.restore(at, self._store.kept(at))
-        if manifest is not None:
-            self._committer.commit(at, manifest.receipts)
+        committer.restore(at, self._store.kept(at))
+        if first and manifest is not None:
+            committer.commit(at, manifest.receipts)
         self._report(Restored(number, manifest))
 
     def _receive(self, received: Received) -> None:
