@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
+_GREATEST = {4: 2**31 - 1, 8: 2**63 - 1}
 _FLOATS = {bits: floats for floats, bits in BITS.items()}
 
 
@@ -34,7 +35,7 @@ def unordered(array: pa.Array) -> pa.Array:
 
 def _flip_negatives(bits: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
     """Negative floats' bits count down where floats count up; applied twice it is undone."""
-    flipped: npt.NDArray[np.signedinteger] = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    flipped: npt.NDArray[np.signedinteger] = np.where(bits < 0, bits ^ _GREATEST[bits.itemsize], bits)
     return flipped
 
 

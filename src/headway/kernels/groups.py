@@ -85,6 +85,12 @@ class Groups:
         self._hold([])
         return table
 
+    def drain(self) -> pa.Table | None:
+        """Remove and give all groups, a group maybe in several rows."""
+        tables = [run.table for run in self._runs]
+        self._hold([])
+        return pa.concat_tables(tables) if tables else None
+
     def take_ended(self, watermark: int | None) -> pa.Table | None:
         """Remove and give the groups that `watermark` ends."""
         if watermark is None or self._first_end is None or self._first_end > watermark:

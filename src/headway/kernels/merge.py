@@ -49,7 +49,8 @@ class Merge:
         return self._partials.finish(due) if due is not None and due.num_rows else None
 
     def snapshot(self) -> pa.Table:
-        table = self._merged([_flagged(self._settled.merged(), False), _flagged(self._changed.merged(), True)])
+        pairs = [(self._settled.merged(), False), (self._changed.merged(), True)]
+        table = self._merged([table if table is None else _flagged(table, changed) for table, changed in pairs])
         if table is None:
             return self._partials.schema.append(pa.field(CHANGED, pa.bool_())).empty_table()
         partials = pa.Table.from_batches([self._partials.decode(table)])
@@ -75,28 +76,28 @@ class Merge:
         return self._merged([self._settled.take_ended(watermark), self._changed.take_ended(watermark)])
 
     def _update(self, watermark: int | None) -> pa.Table | None:
-        news = self._changed.take()
+        news = self._changed.drain()
         changed = None if news is None else self._settle(news)
         self._settled.take_ended(watermark)
         return changed
 
     def _complete(self, watermark: int | None) -> pa.Table | None:
-        news = self._changed.take()
+        news = self._changed.drain()
         if news is None:
             return None
-        self._settled.add(news)
+        self._settled.add(news, merged=False)
         return self._settled.merged()
 
     def _settle(self, news: pa.Table) -> pa.Table:
         """Add `news` to the settled groups; the groups that this changed, as they are now."""
         few = self._settled.rows <= _FEW
         old = [self._settled.merged()] if few else self._settled.alike(news)
-        merged = self._merged([*(_flagged(table, False) for table in old), _flagged(news, True)])
-        assert merged is not None
+        tables = [*(_flagged(table, False) for table in old if table is not None), _flagged(news, True)]
+        merged = self._partials.merge(pa.concat_tables(tables).combine_chunks())
         if few:
             self._settled.replace(merged.drop_columns([CHANGED]))
         else:
-            self._settled.add(news)
+            self._settled.add(news, merged=False)
         return merged.filter(merged.column(CHANGED))
 
     def _merged(self, tables: list[pa.Table | None]) -> pa.Table | None:
@@ -107,5 +108,5 @@ class Merge:
         return self._partials.merge(pa.concat_tables(present).combine_chunks())
 
 
-def _flagged(table: pa.Table | None, changed: bool) -> pa.Table | None:
-    return None if table is None else table.append_column(CHANGED, pa.repeat(changed, table.num_rows))
+def _flagged(table: pa.Table, changed: bool) -> pa.Table:
+    return table.append_column(CHANGED, pa.repeat(changed, table.num_rows))

@@ -96,7 +96,8 @@ class Partials:
 
     def ended(self, table: pa.Table, watermark: int) -> pa.Array:
         """Which groups `watermark` ends."""
-        return pc.fill_null(pc.less_equal(self.ends(table), watermark), False)
+        ended = pc.less_equal(self.ends(table), watermark)
+        return pc.fill_null(ended, False) if ended.null_count else ended
 
     def ends(self, table: pa.Table) -> pa.Array:
         """When the groups end, in microseconds; only if there is an event-time key."""
