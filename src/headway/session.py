@@ -11,6 +11,7 @@ import atexit
 import logging
 import os
 import re
+import sys
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -124,6 +125,7 @@ def _start(
 
     if spark.sparkContext.applicationId in _running:
         raise HeadwayError("Headway runs in this Spark application already: use that one, or stop() it first")
+    _use_this_python(spark)
     count = node_count(nodes, slots(spark), _may_grow(spark))
     runtime = Runtime(spark, count, threads, policy, conf)
     runtime.start()
@@ -135,8 +137,20 @@ def _local_session(nodes: int) -> SparkSession:
     if active is not None:
         raise HeadwayError("there is a SparkSession already: hand it over with headway.start(spark)")
     ensure_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{nodes + _LEFT_TO_SPARK}]").appName("headway")
     return builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+
+
+def _use_this_python(spark: SparkSession) -> None:
+    """In local mode, run Spark's Python workers by the interpreter that has Headway, unless the user chose one.
+
+    Spark takes the `python3` on the PATH, which is another one where a virtual environment is not activated.
+    """
+    context = spark.sparkContext
+    chosen = "PYSPARK_PYTHON" in os.environ or context.getConf().get("spark.pyspark.python")
+    if context.master.startswith("local") and not chosen:
+        context.pythonExec = sys.executable
 
 
 def node_count(asked: int | None, slots: int, may_grow: bool = False) -> int:

@@ -49,12 +49,15 @@ def _watch(console: Console, hw: headway.Headway, length: float, rate: int, dire
     """Run the queries and show how they do; the latencies of the one that is compared."""
     os.mkdir(directory)
     lines = _start_queries(hw, rate, directory)
+    hw.streams.awaitAnyTermination(WARM_UP)
     begun = time.time()
+    for line in lines:
+        line.forget()
     title = f"{len(lines)} queries, {hw.nodes} nodes, {rate:,} rows/s into each of the first four"
     _show(console, lambda: table(title, lines), length)
     for line in lines:
         line.query.stop()
-    return latencies(directory, begun + WARM_UP)
+    return latencies(directory, begun)
 
 
 def _start_queries(hw: headway.Headway, rate: int, directory: str) -> list[Line]:
@@ -90,9 +93,10 @@ def _compared(spark: SparkSession) -> DataFrame:
 def _on_spark(spark: SparkSession, length: float, directory: str) -> list[float]:
     os.mkdir(directory)
     query = _compared(spark).writeStream.foreach(Probe(directory)).start()
-    query.processAllAvailable()
+    while query.lastProgress is None:
+        query.awaitTermination(0.2)
     begun = time.time()
-    query.awaitTermination(length + WARM_UP)
+    query.awaitTermination(WARM_UP + length)
     query.stop()
     return latencies(directory, begun + WARM_UP)
 
@@ -107,7 +111,7 @@ def _show(console: Console, make: Callable[[], Table], length: float) -> None:
                 live.update(make())
         return
     while time.time() < end:
-        time.sleep(min(PRINT_EVERY, max(0.0, end - time.time())))
+        time.sleep(max(0.0, min(PRINT_EVERY, end - time.time())))
         console.print(make())
 
 

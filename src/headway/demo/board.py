@@ -29,6 +29,11 @@ class Line:
             if progress["timestamp"] > self._counted:
                 self._count(progress)
 
+    def forget(self) -> None:
+        """Count from now on: what came while the query was starting is not shown."""
+        self.update()
+        self.percentiles, self.met, self.missed = {}, 0, 0
+
     def _count(self, progress: dict[str, Any]) -> None:
         own = progress[HEADWAY_KEY]
         self._counted = progress["timestamp"]
@@ -41,7 +46,7 @@ class Line:
         own = last.get(HEADWAY_KEY, {})
         return [
             str(self.query.name),
-            "bulk" if self.target is None else _ms(self.target * 1000),
+            "bulk" if self.target is None else f"{self.target * 1000:,.0f} ms",
             *(_ms(self.percentiles.get(name)) for name in ("P50", "P95", "P99")),
             _share(self.met, self.missed),
             f"{last.get('processedRowsPerSecond') or 0:,.0f}",
@@ -53,7 +58,7 @@ def table(title: str, lines: list[Line]) -> Table:
     """The table as it is now."""
     made = Table(title=title)
     for name in _COLUMNS:
-        made.add_column(name, justify="left" if name == "query" else "right")
+        made.add_column(name, justify="left" if name == "query" else "right", no_wrap=True)
     for line in lines:
         line.update()
         made.add_row(*line.cells())
