@@ -97,6 +97,12 @@ def test_explain_says_why_a_query_falls_back(rate: DataFrame) -> None:
     assert text.startswith("Falls back to Structured Streaming because of plan node Deduplicate: ")
 
 
+def test_explain_says_that_a_source_falls_back(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    schema = "path string, modificationTime timestamp, length long, content binary"
+    files = spark.readStream.format("binaryFile").schema(schema).load(str(tmp_path)).select("path")
+    assert explain(files).startswith("Falls back to Structured Streaming because of source binaryfile: ")
+
+
 def test_explain_says_which_tier_runs_each_part(rate: DataFrame) -> None:
     first, *_, last = explain(rate.where("value > 3").select((F.col("value") * 2).alias("v"))).splitlines()
     assert first.endswith("<- compiled") or "<- interpreted: " in first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from headway.connectors.sources import open_source
 from headway.dataflow.graph import Relation
 from headway.dataflow.printing import tree
 from headway.dataflow.stages import ChainStage, cut
@@ -15,11 +16,12 @@ from headway.kernels.api import Chain
 def explain(df: DataFrame) -> str:
     """The dataflow of `df` as a tree, and for every part whether it is compiled, interpreted or falls back, and why."""
     try:
-        root = lower(df).plan
+        query = lower(df)
+        for source in query.sources:
+            open_source(source)
     except UnsupportedPlan as unsupported:
         return _fallback(df, unsupported)
-    notes = _notes(root)
-    return tree(root, notes.get)
+    return tree(query.plan, _notes(query.plan).get)
 
 
 def _fallback(df: DataFrame, unsupported: UnsupportedPlan) -> str:

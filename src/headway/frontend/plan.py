@@ -100,7 +100,8 @@ def read_plan(df: DataFrame) -> Plan:
     flat = json.loads(optimized.toJSON())
     _drop_static_expressions(flat)
     if "try_" not in text:
-        _assume_mode(flat, "ANSI" if ansi else "LEGACY")
+        loses = spark.conf.get("spark.sql.decimalOperations.allowPrecisionLoss") == "true"
+        _assume_mode(flat, "ANSI" if ansi else "LEGACY", loses)
     tree = parse(complete(optimized, flat))
     return Plan(PlanNode(tree, lambda: optimized), spark, ansi, str(spark.conf.get("spark.sql.session.timeZone")))
 
@@ -145,8 +146,10 @@ def _static_nodes(tree: Tree) -> Iterator[Tree]:
         yield from _static_nodes(child)
 
 
-def _assume_mode(flat: Flat, mode: str) -> None:
+def _assume_mode(flat: Flat, mode: str, loses: bool) -> None:
     """Where the plan has no try_ function every expression follows the session: no need to ask the JVM for each."""
     for expression in _expressions(flat):
+        if "evalContext" in expression:
+            expression["allowPrecisionLoss"] = loses
         if "evalContext" in expression or "evalMode" in expression:
             expression["evalMode"] = mode

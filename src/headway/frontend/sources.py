@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,12 +28,10 @@ def _source(node: PlanNode, lower: PlanLowering) -> Lowered:
 
 @lowers_relation("StreamingRelation")
 def _file_source(node: PlanNode, lower: PlanLowering) -> Lowered:
-    """A source of Spark's first interface: files. Its payload is JSON: the columns that come from directory names."""
+    """A source of Spark's first interface: files."""
     source = node.jvm.dataSource()
-    partition_columns = _strings(source.sourceInfo().partitionColumns())
-    payload = json.dumps({"partition_columns": partition_columns}).encode() if partition_columns else b""
     converters = lower.plan.jvm_class("scala.jdk.javaapi.CollectionConverters")
-    return _lowered(node, lower, source.className(), _pairs(converters.asJava(source.options())), payload)
+    return _lowered(node, lower, source.className(), _pairs(converters.asJava(source.options())), b"")
 
 
 def _lowered(
@@ -48,10 +45,6 @@ def _lowered(
     lower_case = tuple(sorted((key.lower(), str(value)) for key, value in options))
     source = Source(schema, name.lower(), lower_case, payload)
     return Lowered(lower.intern(source), tuple(id_ for _, id_ in output))
-
-
-def _strings(sequence: Any) -> list[str]:
-    return [sequence.apply(i) for i in range(sequence.length())]
 
 
 def _pairs(java_map: Any) -> list[tuple[str, str]]:
