@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from oracle import check
 from pyspark.sql import SparkSession
@@ -189,7 +189,7 @@ ROWS = st.tuples(
 )
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.lists(ROWS, min_size=60, max_size=60))
 def test_random_rows(spark: SparkSession, rows: list[tuple[Any, ...]]) -> None:
     schema = "l bigint, d double, n decimal(20,4), t timestamp, i int"
