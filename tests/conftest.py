@@ -1,5 +1,7 @@
 """One Spark for the whole run of tests."""
 
+import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +13,7 @@ from headway.java import ensure_java
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     ensure_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
         SparkSession.builder.master("local[4]")
         .config("spark.ui.enabled", "false")

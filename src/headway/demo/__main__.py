@@ -119,7 +119,7 @@ def _summary(ours: list[float], theirs: list[float]) -> Table:
     made = Table(title=f"Query '{COMPARED}', from the moment a row was due to the moment it could be seen")
     for name in ("engine", "p50", "p95", "p99", "rows"):
         made.add_column(name, justify="left" if name == "engine" else "right")
-    for engine, measured in (("Headway, beside four other queries", ours), ("Structured Streaming, alone", theirs)):
+    for engine, measured in (("Headway, with 4 other queries", ours), ("Structured Streaming, alone", theirs)):
         made.add_row(engine, *(_percentile(measured, share) for share in (0.5, 0.95, 0.99)), f"{len(measured):,}")
     if ours and theirs:
         ratio = theirs[len(theirs) // 2] / ours[len(ours) // 2]

@@ -10,7 +10,7 @@ from rich.table import Table
 from headway.observe.progress import HEADWAY_KEY
 from headway.query import StreamingQuery
 
-_COLUMNS = ("query", "target", "p50", "p95", "p99", "met", "rows/s", "backlog")
+_COLUMNS = ("query", "target ms", "p50 ms", "p95 ms", "p99 ms", "met %", "rows/s", "backlog")
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Line:
         own = last.get(HEADWAY_KEY, {})
         return [
             str(self.query.name),
-            "bulk" if self.target is None else f"{self.target * 1000:,.0f} ms",
+            "bulk" if self.target is None else f"{self.target * 1000:,.0f}",
             *(_ms(self.percentiles.get(name)) for name in ("P50", "P95", "P99")),
             _share(self.met, self.missed),
             f"{last.get('processedRowsPerSecond') or 0:,.0f}",
@@ -68,8 +68,8 @@ def table(title: str, lines: list[Line]) -> Table:
 def _ms(value: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:,.1f} ms" if value < 100 else f"{value:,.0f} ms"
+    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def _share(met: int, missed: int) -> str:
-    return f"{100 * met / (met + missed):.1f} %" if met + missed else "-"
+    return f"{100 * met / (met + missed):.1f}" if met + missed else "-"
