@@ -1,5 +1,6 @@
 """foreach, foreachBatch, console, noop and Python data sources: user code is called as Spark calls it."""
 
+import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,14 +154,21 @@ def test_foreach_rows_are_as_pyspark_collects_them(spark: SparkSession, tmp_path
     log = tmp_path / "log"
 
     def note(row: Row) -> None:
-        with log.open("a") as file:
-            file.write(repr(row) + "\n")
+        with log.open("ab") as file:
+            pickle.dump(row, file)
 
     batch = rows(EVERY_TYPE, EVERY_VALUE)
     writer = sent(make(spark, "foreach", EVERY_TYPE, payload=note)).writer("sink-0")
     writer.write(batch, 0)
-    expected = [repr(row) for row in frame(spark, EVERY_TYPE, batch).collect()]
-    assert log.read_text().splitlines() == expected
+    with log.open("rb") as file:
+        noted = [pickle.load(file) for _ in EVERY_VALUE]
+    for ours, theirs in zip(noted, frame(spark, EVERY_TYPE, batch).collect(), strict=True):
+        assert ours.__fields__ == theirs.__fields__
+        assert list(map(_comparable, ours)) == list(map(_comparable, theirs))
+
+
+def _comparable(value: Any) -> tuple[type, Any]:
+    return type(value), "NaN" if value != value else value
 
 
 def test_foreach_checks_what_it_is_given(spark: SparkSession) -> None:
