@@ -72,7 +72,7 @@ _rows = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=_rows, seed=st.integers(0, 2**16))
 def test_any_rows(spark: SparkSession, rows: list[tuple[Any, ...]], seed: int) -> None:
     kinds = {"d": T.DoubleType(), "s": T.StringType(), "n": L, "m": T.DecimalType(20, 3)}

@@ -31,21 +31,24 @@ class _Run:
     keys: int
     merged: bool
 
-    @cached_property
+    @property
     def hashes(self) -> npt.NDArray[np.int64]:
         return hash_plain([whole(self.table.column(i)) for i in range(self.keys)])
 
     @cached_property
-    def order(self) -> npt.NDArray[np.int64]:
-        return np.argsort(self.hashes)
+    def index(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The hashes in order, and the row of each."""
+        hashes = self.hashes
+        rows = np.argsort(hashes)
+        return hashes[rows], rows
 
     def alike(self, hashes: npt.NDArray[np.int64]) -> pa.Table:
         """The rows with one of the hashes, which are distinct."""
-        ordered = self.hashes[self.order]
+        ordered, rows = self.index
         starts, ends = np.searchsorted(ordered, hashes, "left"), np.searchsorted(ordered, hashes, "right")
         counts = ends - starts
         at = np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)
-        return self.table.take(pa.array(self.order[at]))
+        return self.table.take(pa.array(rows[at]))
 
 
 class Groups:
