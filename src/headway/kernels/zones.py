@@ -74,11 +74,17 @@ class Zone:
         if not len(self.changes):
             return instants + self.offsets[0]
         at = np.searchsorted(self.changes, instants - self._fold(instants), "right")
-        return np.add(instants, self.offsets[at])
+        local: Micros = instants + self.offsets[at]
+        return local
 
     def instants(self, local: Micros) -> Micros:
         """The instants of local times; rule 1."""
         return self._instants(local)[0]
+
+    def resolve(self, local: Micros, offsets: Micros) -> Micros:
+        """The instants of local times that came from times with these `offsets`, which a time that comes twice keeps."""
+        kept = local - offsets
+        return np.where(self.local(kept) == local, kept, self.instants(local))
 
     def start_of_day(self, days: npt.NDArray[np.signedinteger]) -> Micros:
         """The first instant of every day (days since the epoch): after a gap that swallows midnight, the gap's end."""

@@ -7,6 +7,7 @@ from headway.frontend.expressions import (
     comparison,
     leaves,
     logic,
+    math,
     strings,
 )
 from headway.frontend.expressions.registry import Lowering, known, lowers
@@ -21,5 +22,6 @@ __all__ = [
     "leaves",
     "logic",
     "lowers",
+    "math",
     "strings",
 ]

@@ -9,7 +9,9 @@ from headway.kernels.expressions import (
     encodings,
     leaves,
     logic,
+    math,
     patterns,
+    rounding,
     strings,
     windows,
 )
@@ -26,7 +28,9 @@ __all__ = [
     "evaluate",
     "leaves",
     "logic",
+    "math",
     "patterns",
+    "rounding",
     "strings",
     "windows",
 ]

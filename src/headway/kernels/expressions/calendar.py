@@ -21,13 +21,15 @@ def year_month_day(days: Vector) -> tuple[Vector, Vector, Vector]:
 def days_of(year: Vector, month: Vector, day: Vector) -> Vector:
     """Days since the epoch; a day past the month's end runs on into the next."""
     months = (year.astype(np.int64) - 1970) * 12 + (month - 1)
-    return np.add(months.astype("M8[M]").astype("M8[D]").astype(np.int64), day - 1)
+    days: Vector = months.astype("M8[M]").astype("M8[D]").astype(np.int64) + (day - 1)
+    return days
 
 
 def month_length(year: Vector, month: Vector) -> Vector:
     """How many days a month has; `month` must be 1 to 12."""
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    return np.add(_MONTH_LENGTHS[month - 1], leap & (month == 2))
+    length: Vector = _MONTH_LENGTHS[month - 1] + (leap & (month == 2))
+    return length
 
 
 def is_date(year: Vector, month: Vector, day: Vector) -> Mask:

@@ -19,12 +19,12 @@ WIDEST = 76
 _SHORTEST = r"^(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<fraction>\d+))?(?:e(?P<exponent>[+-]?\d+))?$"
 
 
-def wide(array: pa.Array, scale: int) -> pa.Array:
-    """`array` (a decimal) with `scale` digits after the point, rounded half up, in 256 bits."""
+def wide(array: pa.Array, scale: int, mode: str = "half_towards_infinity") -> pa.Array:
+    """`array` (a decimal) with `scale` digits after the point, rounded half up or by another mode, in 256 bits."""
     source_scale = array.type.scale
     values = pc.cast(array, pa.decimal256(WIDEST, source_scale))
     if scale < source_scale:
-        values = pc.round(values, ndigits=scale, round_mode="half_towards_infinity")
+        values = pc.round(values, ndigits=scale, round_mode=mode)
     return pc.cast(values, pa.decimal256(WIDEST, scale), safe=False)
 
 

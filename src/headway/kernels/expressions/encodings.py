@@ -160,8 +160,8 @@ def _sound(text: str) -> str:
         return text
     code = text[0].upper()
     last = _SOUNDS[code]
-    for char in text[1:].upper():
-        sound = _SOUNDS.get(char, "0")
+    for char in text[1:]:
+        sound = _SOUNDS.get(char.upper(), "0")
         if sound not in ("0", "7") and sound != last and len(code) < 4:
             code += sound
         if sound != "7":
