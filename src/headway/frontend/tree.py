@@ -21,7 +21,8 @@ class Tree:
 
     def child(self, field: str) -> Tree:
         """The child that `field` points to."""
-        return self.children[self.fields[field]]
+        ordinal: int = self.fields[field]
+        return self.children[ordinal]
 
     def walk(self) -> Iterator[Tree]:
         """This node and everything below it, parents first."""
