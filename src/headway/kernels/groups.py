@@ -2,7 +2,7 @@
 
 1. What comes in is appended. When the last eight tables are of about one size, they are merged into one; so there are
    few tables, memory is in proportion to the number of groups, and a row is merged a logarithmic number of times.
-2. Asking for ended groups costs nothing while the earliest end is ahead of the watermark.
+2. Asking for ended groups costs next to nothing while the earliest end is ahead of the watermark.
 3. Looking groups up by key costs in proportion to what is looked up: a table is indexed by the hash of its keys when it
    is first asked.
 """
@@ -28,12 +28,18 @@ class _Run:
     """A table of partials; `merged` says that it has one row per group."""
 
     table: pa.Table
-    keys: int
+    partials: Partials
     merged: bool
+
+    @cached_property
+    def first_end(self) -> int | None:
+        """When the first of the groups ends, None if none does."""
+        timed = self.partials.aggregate.event_key is not None
+        return pc.min(self.partials.ends(self.table)).as_py() if timed else None
 
     @property
     def hashes(self) -> npt.NDArray[np.int64]:
-        return hash_plain([whole(self.table.column(i)) for i in range(self.keys)])
+        return hash_plain([whole(self.table.column(i)) for i in range(len(self.partials.keys))])
 
     @cached_property
     def index(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -56,10 +62,7 @@ class Groups:
 
     def __init__(self, partials: Partials) -> None:
         self.partials = partials
-        self._timed = partials.aggregate.event_key is not None
         self._runs: list[_Run] = []
-        # None iff no group held has an end.
-        self._first_end: int | None = None
 
     @property
     def rows(self) -> int:
@@ -71,7 +74,6 @@ class Groups:
         if table.num_rows == 0:
             return
         self._runs.append(self._run(table, merged))
-        self._note_end(table)
         while self._last_are_alike():
             self._runs[-_FAN:] = [self._merge(self._runs[-_FAN:])]
 
@@ -85,21 +87,22 @@ class Groups:
     def take(self) -> pa.Table | None:
         """Remove and give all groups."""
         table = self.merged()
-        self._hold([])
+        self._runs = []
         return table
 
     def drain(self) -> pa.Table | None:
         """Remove and give all groups, a group maybe in several rows."""
         tables = [run.table for run in self._runs]
-        self._hold([])
+        self._runs = []
         return pa.concat_tables(tables) if tables else None
 
     def take_ended(self, watermark: int | None) -> pa.Table | None:
         """Remove and give the groups that `watermark` ends."""
-        if watermark is None or self._first_end is None or self._first_end > watermark:
+        if watermark is None or all(run.first_end is None or run.first_end > watermark for run in self._runs):
             return None
         pairs = [(run, self.partials.ended(run.table, watermark)) for run in self._runs]
-        self._hold([self._run(run.table.filter(pc.invert(mask)), run.merged) for run, mask in pairs])
+        rest = [self._run(run.table.filter(pc.invert(mask)), run.merged) for run, mask in pairs]
+        self._runs = [run for run in rest if run.table.num_rows]
         return self._merge([self._run(run.table.filter(mask), run.merged) for run, mask in pairs]).table
 
     def alike(self, table: pa.Table) -> list[pa.Table]:
@@ -109,21 +112,11 @@ class Groups:
 
     def replace(self, table: pa.Table) -> None:
         """Hold `table`, which has one row per group, instead of all that was held."""
-        self._hold([self._run(table, True)])
+        self._runs = []
+        self.add(table)
 
     def _run(self, table: pa.Table, merged: bool) -> _Run:
-        return _Run(table, len(self.partials.keys), merged)
-
-    def _hold(self, runs: list[_Run]) -> None:
-        self._runs = [run for run in runs if run.table.num_rows]
-        self._first_end = None
-        for run in self._runs:
-            self._note_end(run.table)
-
-    def _note_end(self, table: pa.Table) -> None:
-        end = pc.min(self.partials.ends(table)).as_py() if self._timed else None
-        if end is not None:
-            self._first_end = end if self._first_end is None else min(end, self._first_end)
+        return _Run(table, self.partials, merged)
 
     def _last_are_alike(self) -> bool:
         oldest, *others = [run.table.num_rows for run in self._runs[-_FAN:]]
