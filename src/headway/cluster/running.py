@@ -84,6 +84,7 @@ class RunningQuery:
         self._held: list[tuple[float, float, float, int]] = []
         """Results that show when their epoch commits: (first arrival, last, polled, rows)."""
         self._metrics = QueryMetrics(spec.latency)
+        self._totals = QueryMetrics(spec.latency)
         self._facts: dict[str, Any] = {}
         self._progress: deque[dict[str, Any]] = deque(maxlen=PROGRESS_KEPT)
         self._callbacks: list[Callable[[dict[str, Any]], None]] = []
@@ -119,6 +120,11 @@ class RunningQuery:
 
     def progress(self) -> list[dict[str, Any]]:
         return list(self._progress)
+
+    def totals(self) -> QueryMetrics:
+        """All counts since the last call of this, exact to the last progress."""
+        taken, self._totals = self._totals, QueryMetrics(self.spec.latency)
+        return taken
 
     def add_progress_callback(self, callback: Callable[[dict[str, Any]], None]) -> None:
         self._callbacks.append(callback)
@@ -322,6 +328,7 @@ class RunningQuery:
             {"state": self.life.value, **self._facts},
         )
         self._progress_at = now
+        self._totals.follow(metrics)
         progress = build_progress(context, metrics)
         self._progress.append(progress)
         for callback in self._callbacks:

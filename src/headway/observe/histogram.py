@@ -71,6 +71,14 @@ class LatencyHistogram:
         values = self._folded().get_percentile_to_value_dict(list(PERCENTILES.values()))
         return {name: values[at] / 1000 for name, at in PERCENTILES.items()} if values else {}
 
+    def summary(self) -> dict[str, float]:
+        """Mean, median, tail and highest in milliseconds, empty while nothing was recorded."""
+        hdr = self._folded()
+        if not hdr.total_count:
+            return {}
+        tail = {f"p{at}": hdr.get_value_at_percentile(at) / 1000 for at in (50, 95, 99)}
+        return {"mean": hdr.get_mean_value() / 1000, **tail, "max": hdr.get_max_value() / 1000}
+
     def _folded(self) -> HdrHistogram:
         for micros, count in self._pending.items():
             self._hdr.record_value(min(max(micros, 0), _HIGHEST_US), count)

@@ -1,0 +1,1 @@
+"""Benchmarks: workloads, the papers' experiments, the peers."""

@@ -1,0 +1,22 @@
+"""`python -m bench NAME …` runs a benchmark; `--help` lists them."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench.ysb import command as ysb
+
+_BENCHMARKS = {"ysb": ysb}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    commands = parser.add_subparsers(dest="name", required=True)
+    for name, module in _BENCHMARKS.items():
+        module.add_arguments(commands.add_parser(name, help=module.__doc__))
+    options = parser.parse_args()
+    _BENCHMARKS[options.name].main(options)
+
+
+if __name__ == "__main__":
+    main()

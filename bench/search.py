@@ -1,0 +1,88 @@
+"""Finding the highest rate that a system follows, and how it does at 80 % of it. The same for every system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench.report import Result
+
+LOAD = 0.8
+
+
+@dataclass
+class Trial:
+    """A run at one offered rate (rows/s per query). `followed`: the backlog did not grow."""
+
+    rate: int
+    rows_per_s: float
+    rows: int
+    seconds: float
+    followed: bool
+    latency_ms: dict[str, float]
+    correct: bool
+
+
+def highest(run: Callable[[int, float], Trial], guess: int, seconds: float, say: Callable[[str], None]) -> Trial:
+    """The trial at the highest rate that `run` follows: doubling from `guess`, then halving the gap."""
+    short = max(8.0, seconds / 2)
+    best, rate, failed = None, guess, None
+    while failed is None:
+        trial = _tell(run(rate, short), say)
+        if trial.followed:
+            best, rate = trial, rate * 2
+        elif best is None and rate > guess // 64:
+            rate //= 2
+        else:
+            failed = rate
+    for _ in range(3):
+        middle = ((best.rate if best else 0) + failed) // 2
+        trial = _tell(run(middle, short), say)
+        best, failed = (trial, failed) if trial.followed else (best, middle)
+    while True:
+        rate = int((best.rate if best else failed) * 0.97)
+        trial = _tell(run(rate, seconds), say)
+        if trial.followed:
+            return trial
+        best, failed = None, rate
+
+
+def _tell(trial: Trial, say: Callable[[str], None]) -> Trial:
+    state = "followed" if trial.followed else "fell behind"
+    say(f"  offered {trial.rate / 1e6:.2f} M rows/s per query: {state}, {trial.rows_per_s / 1e6:.2f} M rows/s in all")
+    return trial
+
+
+def measure(
+    workload: str,
+    system: str,
+    queries: int,
+    rate: str,
+    seconds: float,
+    run: Callable[[int, float], Trial],
+    guess: int,
+    say: Callable[[str], None],
+) -> Result:
+    """At a given rate, or, for "max", the highest rate, with the latency at 80 % of it."""
+    if rate != "max":
+        only = _tell(run(int(rate), seconds), say)
+        return _result(workload, system, queries, only, only)
+    most = highest(run, guess, seconds, say)
+    say(f"{system}: highest {most.rate / 1e6:.2f} M rows/s per query; now at {LOAD:.0%} of it")
+    loaded = _tell(run(int(most.rate * LOAD), seconds), say)
+    return _result(workload, system, queries, most, loaded)
+
+
+def _result(workload: str, system: str, queries: int, most: Trial, loaded: Trial) -> Result:
+    return Result(
+        workload,
+        system,
+        queries,
+        float(most.rate * queries),
+        most.rows_per_s,
+        loaded.latency_ms,
+        most.seconds,
+        most.rows,
+        most.correct and loaded.correct,
+        {"latency_at_rows_per_s": float(loaded.rate * queries)},
+    )
