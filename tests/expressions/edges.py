@@ -40,9 +40,22 @@ BY_TYPE: dict[str, list[Any]] = {
 
 
 def decimal_edges(precision: int, scale: int) -> list[Decimal | None]:
-    unscaled = [0, 1, -1, 5, -5, 10**scale, -(10**scale), 15 * 10**scale // 10, 3, 7, 10**precision - 1, 1 - 10**precision]
+    unscaled = [
+        0,
+        1,
+        -1,
+        5,
+        -5,
+        10**scale,
+        -(10**scale),
+        15 * 10**scale // 10,
+        3,
+        7,
+        10**precision - 1,
+        1 - 10**precision,
+    ]
     inside = [value for value in unscaled if abs(value) < 10**precision]
-    return [None, *(Decimal(value).scaleb(-scale) for value in inside)]
+    return [None, *(Decimal(f"{value}E-{scale}") for value in inside)]
 
 
 def pairs(values: list[Any], others: list[Any] | None = None) -> list[tuple[Any, Any]]:

@@ -50,5 +50,15 @@ def test_nothing(spark: SparkSession) -> None:
 
 
 def test_expressions_over_columns_and_constants(spark: SparkSession) -> None:
-    exprs = ["a + 1", "2 * a - b", "(a + b) * (a - b)", "a % 3 = 0", "a / 2", "-(a + b)", "a * 1.5", "a + 1L", "a div 2 + b"]
+    exprs = [
+        "a + 1",
+        "2 * a - b",
+        "(a + b) * (a - b)",
+        "a % 3 = 0",
+        "a / 2",
+        "-(a + b)",
+        "a * 1.5",
+        "a + 1L",
+        "a div 2 + b",
+    ]
     check(spark, exprs, [(1, 2), (None, 1), (-7, 3), (100, None)], "a int, b int")

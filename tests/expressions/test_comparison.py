@@ -28,4 +28,9 @@ def test_structs(spark: SparkSession) -> None:
 
 def test_mixed_types(spark: SparkSession) -> None:
     rows = [(1, 1.0, "1", None), (None, 2.5, "x", None), (3, float("nan"), None, None)]
-    check(spark, ["i < d", "i = d", "d > 2", "i is null and d is null", "n = 1", "n <=> i"], rows, "i int, d double, s string, n int")
+    check(
+        spark,
+        ["i < d", "i = d", "d > 2", "i is null and d is null", "n = 1", "n <=> i"],
+        rows,
+        "i int, d double, s string, n int",
+    )

@@ -9,6 +9,7 @@ from headway.frontend.expressions import (
     logic,
     math,
     strings,
+    times,
 )
 from headway.frontend.expressions.registry import Lowering, known, lowers
 
@@ -24,4 +25,5 @@ __all__ = [
     "lowers",
     "math",
     "strings",
+    "times",
 ]

@@ -1,8 +1,8 @@
 """Lowering of boolean logic, of tests for null and NaN, and of conditionals.
 
 Calls, without options unless said: `And`, `Or`, `Not`; `IsNull`, `IsNotNull`, `IsNaN`; `AtLeastNNonNulls(values...)`
-with option `n`; `In(value, candidates...)`, also for Catalyst's `InSet`; `Coalesce(values...)`; `If(condition, then, else)`;
-`CaseWhen(condition, value, condition, value, ..., else)`, where there is always an else; `NaNvl(value, replacement)`.
+with option `n`; `In(value, candidates...)`, also for Catalyst's `InSet`; `Coalesce(values...)`; `If(condition, then,
+else)`; `CaseWhen(condition, value, condition, value, ..., else)`, where there is always an else; `NaNvl(value, other)`.
 """
 
 from __future__ import annotations

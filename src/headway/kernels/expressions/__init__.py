@@ -13,6 +13,9 @@ from headway.kernels.expressions import (
     patterns,
     rounding,
     strings,
+    time_text,
+    time_units,
+    times,
     windows,
 )
 from headway.kernels.expressions.registry import RowError, evaluate
@@ -32,5 +35,8 @@ __all__ = [
     "patterns",
     "rounding",
     "strings",
+    "time_text",
+    "time_units",
+    "times",
     "windows",
 ]

@@ -70,7 +70,7 @@ def _divided(call: Call, args: Sequence[pa.Array]) -> pa.Array:
     rows = valid(*args)
     zero = decimal_arithmetic.zeros(args[1]) if pa.types.is_decimal(args[1].type) else numbers(args[1]) == 0
     if call.option("ansi"):
-        fail_at(zero & rows, lambda _: f"[DIVIDE_BY_ZERO] {call} divides by zero; try_divide gives null instead")
+        fail_at(zero & rows, lambda _: _zero_divisor(call))
     rows &= ~zero
     if pa.types.is_decimal(args[0].type):
         return decimal_arithmetic.evaluate(call, [only(arg, rows) for arg in args])
@@ -79,6 +79,12 @@ def _divided(call: Call, args: Sequence[pa.Array]) -> pa.Array:
     with np.errstate(all="ignore"):
         values = _DIVISIONS[call.function](left, right, call, rows)
     return column(values, args[0].type, rows)
+
+
+def _zero_divisor(call: Call) -> str:
+    if call.function in ("Remainder", "Pmod"):
+        return f"[REMAINDER_BY_ZERO] {call} divides by zero; try_mod gives null instead"
+    return f"[DIVIDE_BY_ZERO] {call} divides by zero; try_divide gives null instead"
 
 
 def _divide(left: Vector, right: Vector, call: Call, rows: Mask) -> Vector:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from headway.dataflow.expr import Call
 from headway.kernels.expressions.registry import evaluates
-from headway.kernels.expressions.vectors import Vector, column, numbers, valid
+from headway.kernels.expressions.vectors import Vector, column, fail_at, numbers, valid
 
 _BINARY: dict[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
     "BitwiseAnd": pc.bit_wise_and,
@@ -47,3 +47,23 @@ _SHIFTS: dict[str, Callable[[Vector, Vector], Vector]] = {
     "ShiftRight": np.right_shift,
     "ShiftRightUnsigned": _shift_unsigned,
 }
+
+
+@evaluates("BitwiseCount")
+def _count(call: Call, args: Sequence[pa.Array]) -> pa.Array:
+    # A negative number counts as the long it would be, whatever its own width.
+    longs: Vector = numbers(args[0]).astype(np.int64)
+    return column(np.bitwise_count(longs.view(np.uint64)).astype(np.int32), pa.int32(), valid(args[0]))
+
+
+@evaluates("BitwiseGet")
+def _get(call: Call, args: Sequence[pa.Array]) -> pa.Array:
+    values, positions = numbers(args[0]), numbers(args[1])
+    rows, width = valid(*args), values.itemsize * 8
+    outside = (positions < 0) | (positions >= width)
+    fail_at(
+        outside & rows,
+        lambda at: f"[INVALID_PARAMETER_VALUE] {call}: there is no bit {positions[at]}, only 0 to {width - 1}",
+    )
+    shifts = np.where(outside, 0, positions)
+    return column(((values.astype(np.int64) >> shifts) & 1).astype(np.int8), pa.int8(), rows)

@@ -60,7 +60,7 @@ def times_power(integers: Vector, digits: int) -> Vector:
     """Multiplied by ten to the power of `digits`."""
     if digits == 0:
         return integers
-    (roomy,) = room_for(largest(integers) * 10**digits, integers)
+    (roomy,) = room_for(max(largest(integers), 1) * 10**digits, integers)
     result: Vector = roomy * 10**digits
     return result
 
