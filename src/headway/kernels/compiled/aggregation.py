@@ -128,7 +128,9 @@ def _plan(aggregate: Aggregate, keys: list[Value | Struct], updates: list[_Updat
         at += size
     windows = tuple(key.duration if isinstance(key, Struct) else 0 for key in keys)
     others = [i for i, duration in enumerate(windows) if not duration]
-    dense = len(keys) - len(others) <= 1 and len(others) <= 1 and not any(is_float(aggregate.keys[i].type) for i in others)
+    dense = (
+        len(keys) - len(others) <= 1 and len(others) <= 1 and not any(is_float(aggregate.keys[i].type) for i in others)
+    )
     dense_key = (others[0] if others else -1) if dense and keys else None
     return AggregationPlan(len(keys), null_cell, seen_cell, tuple(states), dense_key, windows)
 
@@ -209,9 +211,7 @@ def _write_dense(
         emitter.line(f"{group} = load_i32(dense, place_{group})")
 
 
-def _write_probe(
-    aggregate: Aggregate, cells: list[str], plan: AggregationPlan, emitter: Emitter, group: str
-) -> None:
+def _write_probe(aggregate: Aggregate, cells: list[str], plan: AggregationPlan, emitter: Emitter, group: str) -> None:
     code = "i64(0)"
     for cell in cells:
         code = f"mix({code} ^ {cell})"
@@ -219,9 +219,7 @@ def _write_probe(
     with emitter.block("while True:"):
         emitter.line(f"{group} = load_i32(table, at)")
         _initialise(aggregate, cells, plan, emitter, f"if {group} < 0:", group)
-        same = " and ".join(
-            f"load_i64(cells, {group} * {plan.width} + {i}) == {cell}" for i, cell in enumerate(cells)
-        )
+        same = " and ".join(f"load_i64(cells, {group} * {plan.width} + {i}) == {cell}" for i, cell in enumerate(cells))
         emitter.line(f"if {same}: break")
         emitter.line("at = (at + 1) & mask")
 

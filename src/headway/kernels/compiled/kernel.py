@@ -46,7 +46,7 @@ class CompiledChain:
         self._columns = [(i, layout.column_slot(i), _width(kind)) for i, kind in sorted(shape.used.items())]
         self._fan_out = shape.fan_out
         self._array = np.zeros(shape.header_size, np.int64)
-        self._header = memoryview(self._array)
+        self._header = memoryview(self._array)  # type: ignore[arg-type]
         self._selection = np.empty(layout.BLOCK, np.int32)
         self._header[layout.SELECTION] = self._selection.ctypes.data
         self._all_valid = np.zeros(0, np.uint8)

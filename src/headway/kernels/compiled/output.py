@@ -63,9 +63,7 @@ def write_output(schema: Schema, one_to_one: bool, inputs: int, emitter: Emitter
     return plan
 
 
-def _write_column(
-    spark_type: T.DataType, ref: Ref, plan: OutputPlan, inputs: int, emitter: Emitter
-) -> Leaf | Carried:
+def _write_column(spark_type: T.DataType, ref: Ref, plan: OutputPlan, inputs: int, emitter: Emitter) -> Leaf | Carried:
     if ref.origin is not None and (plan.one_to_one or not is_fixed(spark_type)):
         return Carried(ref.origin)
     value = ref()
@@ -76,9 +74,7 @@ def _write_column(
     return _write_struct(spark_type, value, plan, inputs, emitter)
 
 
-def _write_struct(
-    spark_type: T.StructType, value: Struct, plan: OutputPlan, inputs: int, emitter: Emitter
-) -> Leaf:
+def _write_struct(spark_type: T.StructType, value: Struct, plan: OutputPlan, inputs: int, emitter: Emitter) -> Leaf:
     children = tuple(
         _write_leaf(f.dataType, v, plan, inputs, emitter) for f, v in zip(spark_type.fields, value.fields, strict=True)
     )

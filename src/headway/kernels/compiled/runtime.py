@@ -1,25 +1,96 @@
-"""What generated kernels call: memory by address, arithmetic as Java does it, hashing, look-ups.
+"""What generated kernels call: numbers as Java has them, hashing, look-ups.
 
-1. In a kernel every integral, date or timestamp value is an int64; narrower types keep to their range.
-2. Memory is read and written by address and element index; nothing is checked, the generator vouches for it.
-3. All of it is inlined into the kernel by LLVM; nothing here is compiled when a kernel comes from the cache.
+All of it is inlined into the kernel by LLVM; nothing here is compiled when a kernel comes from the cache.
 """
 
 # mypy: disable-error-code="untyped-decorator"
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from headway.kernels.compiled.machine import (
+    add_overflows,
+    below,
+    bits_f32,
+    bits_f64,
+    fmod,
+    load_f32,
+    load_f64,
+    load_i8,
+    load_i16,
+    load_i32,
+    load_i64,
+    load_u8,
+    mul_overflows,
+    sdiv,
+    srem,
+    store_f32,
+    store_f64,
+    store_i8,
+    store_i16,
+    store_i32,
+    store_i64,
+    sub_overflows,
+    to_int64,
+    unsigned_shift,
+)
+
+__all__ = [
+    "INT64_MAX",
+    "INT64_MIN",
+    "add_overflows",
+    "below",
+    "bit",
+    "bits_f32",
+    "bits_f64",
+    "contains",
+    "div",
+    "equal_floats",
+    "f32",
+    "f64",
+    "fill",
+    "floor_div",
+    "floor_mod",
+    "fmod",
+    "hash_cells",
+    "i64",
+    "java_int",
+    "java_long",
+    "less_floats",
+    "load_f32",
+    "load_f64",
+    "load_i8",
+    "load_i16",
+    "load_i32",
+    "load_i64",
+    "load_u8",
+    "look_up",
+    "mix",
+    "mul_overflows",
+    "normal",
+    "probe",
+    "rehash",
+    "rem",
+    "sdiv",
+    "set_bit",
+    "signum",
+    "srem",
+    "store_f32",
+    "store_f64",
+    "store_i8",
+    "store_i16",
+    "store_i32",
+    "store_i64",
+    "sub_overflows",
+    "to_int64",
+    "unsigned_shift",
+    "wrap8",
+    "wrap16",
+    "wrap32",
+]
 
 i64 = numba.int64
-u64 = numba.uint64
 f32 = numba.float32
 f64 = numba.float64
 
@@ -27,152 +98,14 @@ INT64_MIN = -(1 << 63)
 INT64_MAX = (1 << 63) - 1
 
 
-def _loader(memory: ir.Type, value: types.Type, extend: str | None) -> Callable[[int, int], Any]:
-    """Reads element `index` of an array at `address`, widened to the type kernels compute with."""
-
-    @intrinsic
-    def load(typingctx: Any, address: Any, index: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = builder.inttoptr(args[0], memory.as_pointer())
-            found = builder.load(builder.gep(pointer, [args[1]]))
-            return getattr(builder, extend)(found, context.get_value_type(value)) if extend else found
-
-        return value(types.int64, types.int64), codegen
-
-    return load  # type: ignore[no-any-return]
-
-
-def _storer(memory: ir.Type, value: types.Type, truncate: bool) -> Callable[[int, int, Any], None]:
-    """Writes element `index` of an array at `address`."""
-
-    @intrinsic
-    def store(typingctx: Any, address: Any, index: Any, item: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = builder.inttoptr(args[0], memory.as_pointer())
-            item = builder.trunc(args[2], memory) if truncate else args[2]
-            builder.store(item, builder.gep(pointer, [args[1]]))
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64, value), codegen
-
-    return store  # type: ignore[no-any-return]
-
-
-load_u8 = _loader(ir.IntType(8), types.int64, "zext")
-load_i8 = _loader(ir.IntType(8), types.int64, "sext")
-load_i16 = _loader(ir.IntType(16), types.int64, "sext")
-load_i32 = _loader(ir.IntType(32), types.int64, "sext")
-load_i64 = _loader(ir.IntType(64), types.int64, None)
-load_f32 = _loader(ir.FloatType(), types.float32, None)
-load_f64 = _loader(ir.DoubleType(), types.float64, None)
-store_i8 = _storer(ir.IntType(8), types.int64, True)
-store_i16 = _storer(ir.IntType(16), types.int64, True)
-store_i32 = _storer(ir.IntType(32), types.int64, True)
-store_i64 = _storer(ir.IntType(64), types.int64, False)
-store_f32 = _storer(ir.FloatType(), types.float32, False)
-store_f64 = _storer(ir.DoubleType(), types.float64, False)
-
-
-def _overflow(operation: str) -> Callable[[int, int], bool]:
-    """Whether a 64-bit operation leaves the range: the processor's own flag."""
-
-    @intrinsic
-    def overflows(typingctx: Any, left: Any, right: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.extract_value(getattr(builder, operation)(args[0], args[1]), 1)
-
-        return types.boolean(types.int64, types.int64), codegen
-
-    return overflows  # type: ignore[no-any-return]
-
-
-add_overflows = _overflow("sadd_with_overflow")
-sub_overflows = _overflow("ssub_with_overflow")
-mul_overflows = _overflow("smul_with_overflow")
-
-
-def _integer(operation: str) -> Callable[[int, int], int]:
-    """A 64-bit operation as the processor does it; Python's rules for signs would cost a branch."""
-
-    @intrinsic
-    def compute(typingctx: Any, left: Any, right: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return getattr(builder, operation)(args[0], args[1])
-
-        return types.int64(types.int64, types.int64), codegen
-
-    return compute  # type: ignore[no-any-return]
-
-
-_sdiv = _integer("sdiv")
-_srem = _integer("srem")
-_udiv = _integer("udiv")
-unsigned_shift = _integer("lshr")
-
-
-@intrinsic
-def fmod(typingctx: Any, left: Any, right: Any) -> Any:
-    """The remainder of doubles, with the sign of the dividend."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.frem(args[0], args[1])
-
-    return types.float64(types.float64, types.float64), codegen
-
-
-@intrinsic
-def below(typingctx: Any, value: Any, limit: Any) -> Any:
-    """0 <= value < limit, in one unsigned comparison."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.icmp_unsigned("<", args[0], args[1])
-
-    return types.boolean(types.int64, types.int64), codegen
-
-
-def _bits(source: types.Type, memory: ir.Type, target: types.Type) -> Callable[[Any], Any]:
-    @intrinsic
-    def bits(typingctx: Any, value: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], memory)
-
-        return target(source), codegen
-
-    return bits  # type: ignore[no-any-return]
-
-
-bits_f64 = _bits(types.float64, ir.IntType(64), types.int64)
-f64_bits = _bits(types.int64, ir.DoubleType(), types.float64)
-
-
-@intrinsic
-def bits_f32(typingctx: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.sext(builder.bitcast(args[0], ir.IntType(32)), ir.IntType(64))
-
-    return types.int64(types.float32), codegen
-
-
-@intrinsic
-def _to_int64(typingctx: Any, value: Any) -> Any:
-    """Truncation towards zero by LLVM's saturating conversion: NaN gives 0, as in Java."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(ir.IntType(64), [ir.DoubleType()])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.fptosi.sat.i64.f64")
-        return builder.call(function, args)
-
-    return types.int64(types.float64), codegen
-
-
 @numba.njit
 def java_long(value):  # type: ignore[no-untyped-def]
-    return _to_int64(f64(value))
+    return to_int64(f64(value))
 
 
 @numba.njit
 def java_int(value):  # type: ignore[no-untyped-def]
-    return min(max(_to_int64(f64(value)), i64(-2147483648)), i64(2147483647))
+    return min(max(to_int64(f64(value)), i64(-2147483648)), i64(2147483647))
 
 
 @numba.njit
@@ -192,29 +125,29 @@ def wrap32(value):  # type: ignore[no-untyped-def]
 
 @numba.njit
 def div(left, right):  # type: ignore[no-untyped-def]
-    """Java's division, which wraps for the one quotient out of range; 0 for a zero divisor, which the caller handles."""
+    """Java's division, which wraps for the one quotient out of range; a zero divisor gives 0."""
     if right == -1:
         return i64(-left)
-    return _sdiv(left, right) if right != 0 else i64(0)
+    return sdiv(left, right) if right != 0 else i64(0)
 
 
 @numba.njit
 def rem(left, right):  # type: ignore[no-untyped-def]
     """Java's remainder, with the sign of the dividend; 0 for a zero divisor."""
-    return _srem(left, right) if right != 0 and right != -1 else i64(0)
+    return srem(left, right) if right != 0 and right != -1 else i64(0)
 
 
 @numba.njit
 def floor_div(left, right):  # type: ignore[no-untyped-def]
     """Rounded down; the divisor is positive."""
-    quotient = _sdiv(left, right)
+    quotient = sdiv(left, right)
     return quotient - 1 if left - quotient * right < 0 else quotient
 
 
 @numba.njit
 def floor_mod(left, right):  # type: ignore[no-untyped-def]
     """From 0 to the divisor, which is positive."""
-    rest = _srem(left, right)
+    rest = srem(left, right)
     return rest + right if rest < 0 else rest
 
 
@@ -314,3 +247,11 @@ def normal(value):  # type: ignore[no-untyped-def]
     if value != value:
         return type(value)(np.nan)
     return value + type(value)(0.0)
+
+
+@numba.njit
+def signum(value):  # type: ignore[no-untyped-def]
+    """-1.0, 1.0, or the value itself where that is a zero or NaN."""
+    if value > 0.0:
+        return f64(1.0)
+    return f64(-1.0) if value < 0.0 else f64(value)

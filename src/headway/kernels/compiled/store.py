@@ -1,7 +1,7 @@
 """Where generated modules and their machine code lie on disk, and how they are loaded.
 
 1. A module is named by its shape's key and never changes; its file is written once, by whoever comes first.
-2. Everything that machine code depends on is in the folder's name: versions, the processor, the text of `runtime`.
+2. All that machine code depends on is in the folder's name: versions, the processor, the text of what kernels call.
 3. A file `<key>.ready` says that both functions are in numba's cache beside the module.
 """
 
@@ -25,7 +25,8 @@ def warm() -> None:
     """Do what the first load would: importing numba and filling its tables takes a second, once per process."""
     from numba.core.registry import cpu_target
 
-    import headway.kernels.compiled.runtime  # noqa: F401  its names are typed by the refresh
+    import headway.kernels.compiled.calendar
+    import headway.kernels.compiled.runtime  # noqa: F401  their names are typed by the refresh
 
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
@@ -44,7 +45,9 @@ def directory() -> Path:
 def _version() -> str:
     import llvmlite.binding as llvm
 
-    runtime = Path(__file__).with_name("runtime.py").read_bytes()
+    runtime = b"".join(
+        Path(__file__).with_name(name).read_bytes() for name in ("machine.py", "runtime.py", "calendar.py")
+    )
     features = llvm.get_host_cpu_features().flatten()
     salt = hashlib.sha256(runtime + features.encode()).hexdigest()[:12]
     python = platform.python_version()

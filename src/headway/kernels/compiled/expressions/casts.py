@@ -10,11 +10,21 @@ from pyspark.sql import types as T
 from headway.dataflow.expr import Call
 from headway.kernels.compiled.emitter import Emitter, Scope, compiles
 from headway.kernels.compiled.expressions.operands import operands
-from headway.kernels.compiled.values import WIDTHS, AnyValue, NotCompilable, Value, both, either, is_float, negate, storage
+from headway.kernels.compiled.expressions.times import UTC
+from headway.kernels.compiled.values import (
+    WIDTHS,
+    AnyValue,
+    NotCompilable,
+    Value,
+    both,
+    either,
+    is_float,
+    negate,
+    storage,
+)
 
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
-_UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "+00:00"})
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,7 @@ def _same(value: str, call: Call, emitter: Emitter) -> _Cast:
 
 def _in_utc(rule: Rule) -> Rule:
     def check(value: str, call: Call, emitter: Emitter) -> _Cast:
-        if call.option("time_zone") not in _UTC:
+        if call.option("time_zone") not in UTC:
             raise NotCompilable(f"a cast in time zone {call.option('time_zone')} has no compiled form")
         return rule(value, call, emitter)
 

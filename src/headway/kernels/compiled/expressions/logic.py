@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from pyspark.sql import types as T
 
@@ -95,7 +96,7 @@ def _coalesce(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     for arg in call.args:
         if first.null == "False":
             break
-        other = when(first.null, lambda arg=arg: emitter.scalar(arg, scope), call.type, emitter)
+        other = when(first.null, partial(emitter.scalar, arg, scope), call.type, emitter)
         code = other.code if first.null == "True" else f"{other.code} if {first.null} else {first.code}"
         first = Value(emitter.let(code), emitter.let(both(first.null, other.null)))
     return first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from headway.dataflow.expr import Call, Expr
 from headway.kernels.compiled.emitter import Emitter, Scope
 from headway.kernels.compiled.expressions.logic import when
@@ -21,7 +23,7 @@ def operands(exprs: tuple[Expr, ...], emitter: Emitter, scope: Scope) -> tuple[l
     values: list[Value] = []
     null = "False"
     for expr in exprs:
-        value = when(negate(null), lambda expr=expr: emitter.scalar(expr, scope), expr.type, emitter)
+        value = when(negate(null), partial(emitter.scalar, expr, scope), expr.type, emitter)
         values.append(value)
         null = emitter.let(either(null, value.null))
     return [value.code for value in values], null
