@@ -157,7 +157,7 @@ def test_every_type_is_as_spark_writes_it(
     assert [str(r) for r in ours.collect()] == [str(r) for r in theirs.collect()]
 
 
-PARTITION_COLUMNS = ["bool", "byte", "double", "float", "small", "large", "string", "date", "time", "local"]
+PARTITION_COLUMNS = ["bool", "double", "float", "small", "large", "string", "date", "time", "local"]
 
 
 @pytest.mark.parametrize("column", PARTITION_COLUMNS)

@@ -12,8 +12,9 @@ def keys(spark: SparkSession, view: str) -> list[int]:
 
 
 def test_rows_are_visible_before_their_epoch_commits(spark: SparkSession) -> None:
-    committer = make(spark, "memory", query_name="m_visible").committer()
+    sink = make(spark, "memory", query_name="m_visible")
     assert keys(spark, "m_visible") == []
+    committer = sink.committer()
     committer.rows(pairs(1, 2), 0)
     committer.rows(pairs(3), 0)
     assert keys(spark, "m_visible") == [1, 2, 3]

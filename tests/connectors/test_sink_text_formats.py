@@ -136,5 +136,7 @@ def test_what_they_refuse(spark: SparkSession, tmp_path: Path) -> None:
         make(spark, "csv", PAIRS, options={**path, "header": "yes"})
     with pytest.raises(UnsupportedPlan, match="timestampFormat"):
         make(spark, "csv", PAIRS, options={**path, "timestampFormat": "yyyy"})
+    with pytest.raises(UnsupportedPlan, match="ignoreLeadingWhiteSpace"):
+        make(spark, "csv", PAIRS, options={**path, "ignoreLeadingWhiteSpace": "false"})
     with pytest.raises(UnsupportedPlan, match="time zone"):
         make(spark, "json", PAIRS, options={**path, "timeZone": "Mars/Olympus"})

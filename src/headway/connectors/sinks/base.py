@@ -82,6 +82,8 @@ class SparkSink:
     modes = ALL_MODES
     partitions = False
     """Whether partitionBy means something."""
+    _driver_only: tuple[str, ...] = ("_context",)
+    """Attributes that are None in the nodes."""
 
     def __init__(self, format: str, context: SinkContext) -> None:
         self.format = format
@@ -105,7 +107,7 @@ class SparkSink:
         return self._context
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_context": None}
+        return {**self.__dict__, **dict.fromkeys(self._driver_only)}
 
     def writer(self, operator: str) -> SinkWriter:
         raise HeadwayError(f"sink {self.format} takes rows in the driver and has no writer in the nodes")

@@ -25,6 +25,7 @@ from pyspark.sql.datasource import (
 
 from headway.connectors.api import SinkCommitter, SinkContext, SinkWriter
 from headway.connectors.sinks.base import DriverCommitter, SparkSink, spark_schema
+from headway.dataflow.types import Schema
 from headway.errors import HeadwayError, InvalidOption
 
 _QUEUED_BATCHES = 8
@@ -48,7 +49,7 @@ class DataSourceSink(SparkSink):
         self._pickled: bytes = cloudpickle.dumps(writer)
 
     def writer(self, operator: str) -> SinkWriter:
-        return DataSourceWriter(self.format, cloudpickle.loads(self._pickled), self.arrow_schema, self.schema)
+        return DataSourceWriter(self.format, cloudpickle.loads(self._pickled), self.schema)
 
     def committer(self) -> SinkCommitter:
         return DataSourceCommitter(cloudpickle.loads(self._pickled))
@@ -83,10 +84,10 @@ class DataSourceCommitter(DriverCommitter):
 class DataSourceWriter:
     """One operator's share. `_epoch` is not None iff the user's `write` is running."""
 
-    def __init__(self, name: str, writer: Any, schema: pa.Schema, fields: Any) -> None:
+    def __init__(self, name: str, writer: Any, schema: Schema) -> None:
         self._name = name
         self._writer = writer
-        self._rows = _rows_of(writer, spark_schema(fields))
+        self._rows = _rows_of(writer, spark_schema(schema))
         self._epoch: Epoch | None = None
 
     def write(self, batch: pa.RecordBatch, epoch: int) -> None:

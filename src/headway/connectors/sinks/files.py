@@ -31,6 +31,7 @@ class FileSink(SparkSink):
     visible_at_commit = True
     partitions = True
     modes = APPEND
+    _driver_only = ("_context", "_log")
 
     def __init__(self, format: str, context: SinkContext) -> None:
         super().__init__(format, context)
@@ -42,12 +43,13 @@ class FileSink(SparkSink):
         self.max_records = _max_records(context, self.options.text("maxRecordsPerFile", default=""))
         self.url = directory_url(context.spark, path)
         Directory(self.url)
+        self._log = FileLog(context.spark, self.url)
 
     def writer(self, operator: str) -> SinkWriter:
         return FileWriter(self, operator)
 
     def committer(self) -> SinkCommitter:
-        return FileCommitter(FileLog(self.context.spark, self.url))
+        return FileCommitter(self._log)
 
 
 def _max_records(context: SinkContext, option: str) -> int:

@@ -1,6 +1,7 @@
 """The memory sink: a temporary view in the driver that grows with the results, as Spark's own does.
 
-1. The view is over Spark's own `MemorySink`, so any query of the session can read it at any time.
+1. The view is over Spark's own `MemorySink`, so any query of the session can read it as soon as the query has
+   started.
 2. Rows are visible as soon as they arrive, before their epoch commits.
 3. Going back to an epoch, and a new result in complete mode, replace the contents in one step.
 """
@@ -23,25 +24,26 @@ class MemorySink(SparkSink):
 
     to_driver = True
     keeps_history = True
+    _driver_only = ("_context", "_view")
 
     def __init__(self, format: str, context: SinkContext) -> None:
         super().__init__(format, context)
         self.options.check(format, [])
         if not context.query_name:
             raise InvalidOption("sink memory needs queryName, the name of the view; call .queryName(...)")
+        self._view = MemoryView(context.spark, context.query_name, context.schema)
 
     def committer(self) -> SinkCommitter:
-        return MemoryCommitter(self.context, self.arrow_schema)
+        return MemoryCommitter(self._view, self.arrow_schema, self.context.output_mode.lower() == "complete")
 
 
 class MemoryCommitter(DriverCommitter):
     """Fills the view; keeps the rows of the epoch that is under way, for the checkpoint."""
 
-    def __init__(self, context: SinkContext, schema: pa.Schema) -> None:
-        assert context.query_name is not None
+    def __init__(self, view: MemoryView, schema: pa.Schema, complete: bool) -> None:
+        self._view = view
         self._schema = schema
-        self._complete = context.output_mode.lower() == "complete"
-        self._view = MemoryView(context.spark, context.query_name, context.schema)
+        self._complete = complete
         self._pending: list[pa.RecordBatch] = []
 
     def rows(self, batch: pa.RecordBatch, epoch: int) -> None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -96,13 +97,7 @@ def _check_table(table: Any, name: str, format: str, partition_by: Sequence[str]
     if [c.lower() for c in existing] != [c.lower() for c in partition_by]:
         wanted = ", ".join(map(repr, existing))
         raise InvalidOption(f"table {name} is partitioned by ({', '.join(existing)}); call .partitionBy({wanted})")
-    _check_columns(T.StructType.fromJson(_json(table.schema().json())), name, schema)
-
-
-def _json(text: str) -> Any:
-    import json
-
-    return json.loads(text)
+    _check_columns(T.StructType.fromJson(json.loads(table.schema().json())), name, schema)
 
 
 def _check_columns(existing: T.StructType, table: str, schema: Schema) -> None:

@@ -21,6 +21,7 @@ from headway.connectors.sinks.formats.checks import check_types
 from headway.connectors.sinks.formats.lines import LineFormat, line_extension
 from headway.connectors.sinks.text_values import TextValues
 from headway.dataflow.types import Schema
+from headway.errors import UnsupportedPlan
 
 _COMMENT = "#"
 _SPACE = "".join(map(chr, range(33)))
@@ -111,6 +112,8 @@ def csv_format(context: SinkContext, options: Options, fields: Schema) -> LineFo
     options.check("csv", _NATIVE, _OF_SPARK)
     check_types("csv", fields, T.StructType, T.NullType)
     dialect = Dialect.of(options)
+    if dialect.strip_right and not dialect.strip_left:
+        raise UnsupportedPlan("option ignoreLeadingWhiteSpace of sink csv without ignoreTrailingWhiteSpace")
     texts = TextValues.of_session(context.spark, options.text("timeZone", default=""))
     names = dialect.separator.join(dialect.field(f.name, i == 0) for i, f in enumerate(fields))
     header = names if options.flag("header", False) else None
