@@ -25,7 +25,7 @@ def _spool_file(directory: str, partition: int, number: int) -> str:
     return os.path.join(directory, f"{partition}-{number:010d}.arrow")
 
 
-class _Slice(InputPartition):
+class _Slice(InputPartition):  # type: ignore[misc]
     """The files of one partition from `first` up to `end`."""
 
     def __init__(self, partition: int, first: int, end: int) -> None:
@@ -34,7 +34,7 @@ class _Slice(InputPartition):
         self.end = end
 
 
-class _SpoolReader(DataSourceStreamReader):
+class _SpoolReader(DataSourceStreamReader):  # type: ignore[misc]
     """Reads a spool directory; an offset says, per partition, how many of its files were read."""
 
     def __init__(self, directory: str, partitions: int, schema: T.StructType) -> None:
@@ -67,7 +67,7 @@ class _SpoolReader(DataSourceStreamReader):
         return number
 
 
-class MemoryStreamSource(DataSource):
+class MemoryStreamSource(DataSource):  # type: ignore[misc]
     """The data source behind `MemoryStream`; options `directory` and `partitions`."""
 
     @classmethod

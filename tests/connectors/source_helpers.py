@@ -90,4 +90,12 @@ def multiset(rows: Iterable[Iterable[Any]]) -> list[tuple[Any, ...]]:
 
 
 def arrow_rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    """Rows of plain values: dates and times as numbers, for Spark's years go beyond Python's."""
+    columns = [_plain(column).to_pylist() for column in table.columns]
+    return [tuple(comparable(value) for value in row) for row in zip(*columns, strict=True)]
+
+
+def _plain(column: Any) -> Any:
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64())
+    return column.cast(pa.int32()) if pa.types.is_date(column.type) else column

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from headway.connectors.api import InlineSource, PlannedSource, SourceFactory
+from collections.abc import Callable
+from typing import Any
+
+from headway.connectors.api import InlineSource, PlannedSource
 from headway.connectors.sources.files import FILE_FORMATS, open_files
 from headway.connectors.sources.python_source import open_python
 from headway.connectors.sources.rate import open_rate
@@ -11,7 +14,7 @@ from headway.connectors.sources.text_socket import open_socket
 from headway.dataflow.graph import Source
 from headway.errors import UnsupportedPlan
 
-_FACTORIES: dict[str, SourceFactory] = {
+_FACTORIES: dict[str, Callable[[Source], Any]] = {
     "rate": open_rate,
     "rate-micro-batch": open_rate_micro_batch,
     "socket": open_socket,
@@ -33,7 +36,8 @@ def open_source(source: Source) -> InlineSource | PlannedSource:
     factory = open_python if source.payload else _FACTORIES.get(source.format.lower())
     if factory is None:
         raise UnsupportedPlan(f"source {source.format}")
-    return factory(source)
+    opened: InlineSource | PlannedSource = factory(source)
+    return opened
 
 
 __all__ = ["open_source"]

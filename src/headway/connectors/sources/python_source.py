@@ -121,7 +121,7 @@ class StreamPlanner:
             limit = self._reader.getDefaultReadLimit()
             self._end = as_json(self._reader.latestOffset(self._end, limit))
         else:
-            self._end = as_json(self._reader.latestOffset())  # type: ignore[call-arg]
+            self._end = as_json(self._reader.latestOffset())
         return self._end
 
     def tasks(self, start: Position, end: Position) -> Sequence[tuple[int, bytes]]:
@@ -198,6 +198,7 @@ def open_python(source: Source) -> PythonSource | InlineSource:
     cls = type(instance)
     if cls.streamReader is DataSource.streamReader and cls.simpleStreamReader is DataSource.simpleStreamReader:
         raise InvalidOption(
-            f"data source {source.format} cannot be read as a stream: it has neither streamReader nor simpleStreamReader"
+            f"data source {source.format} cannot be read as a stream: give its class the method streamReader or "
+            "simpleStreamReader"
         )
     return planned

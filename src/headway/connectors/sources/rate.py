@@ -23,6 +23,7 @@ from headway.errors import InvalidOption
 
 _INT64_MAX = 2**63 - 1
 _UNBOUNDED = 2**63 - 1
+_MICROS = np.uint64(1000)
 
 
 class Segment(NamedTuple):
@@ -94,6 +95,7 @@ class RatePartition:
     def __init__(self, ramp: Ramp, schema: pa.Schema, position: dict[str, int]) -> None:
         self._ramp = ramp
         self._schema = schema
+        self._types = schema.types
         self._begin_ms = position["begin_ms"]
         self._partition = position["partition"]
         self._stride = position["partitions"]
@@ -143,22 +145,16 @@ class RatePartition:
         # Counted from a whole second near the first value, the products below fit 64 bits however long it runs.
         second = (first - segment.first) // n
         begin_us = (self._begin_ms + segment.begin_ms + second * 1000) * 1000
+        scaled = (first - segment.first - second * n) * 2000 + n
+        rows = (last - first) // self._stride + 1
         values = np.arange(first, last + 1, self._stride, dtype=np.int64)
-        times = values - (segment.first + second * n)
-        if 2000 % n == 0:
-            times *= 2000 // n
-            times += 1
-            times >>= 1
-        else:
-            times *= 2000
-            times += n
-            times //= 2 * n
-        times *= 1000
-        times += begin_us
-        rows = len(values)
+        times = np.arange(scaled, scaled + rows * self._stride * 2000, self._stride * 2000, dtype=np.uint64)
+        times //= np.uint64(2 * n)
+        times *= _MICROS
+        times += np.uint64(begin_us)
         columns = [
-            pa.Array.from_buffers(field.type, rows, [None, pa.py_buffer(column)])
-            for field, column in zip(self._schema, (times, values), strict=True)
+            pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(column)])
+            for kind, column in zip(self._types, (times, values), strict=True)
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 

@@ -5,6 +5,7 @@ The planner's connection reads lines into a buffer; what was not handed out yet 
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import socket
 import threading
@@ -87,10 +88,8 @@ class SocketPlanner:
             self._closed = True
             self._room.notify_all()
         # Shutting down, unlike closing, wakes the thread that waits for the next line.
-        try:
+        with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self._connection.close()
 
     def _connect(self, host: str, port: int) -> socket.socket:

@@ -20,6 +20,8 @@ ORC_UNSUPPORTED = ("compression",)
 
 ROWS_PER_BATCH = 65_536
 
+_LOCAL_TIME = pa.timestamp("us")
+
 
 class ColumnarReader:
     """What Parquet and ORC share: bad files and columns that do not fit are named."""
@@ -77,8 +79,16 @@ class OrcReader(ColumnarReader):
         names = opened.schema.names
         # Files of old Hive versions call their columns _col0, _col1, ...: then the position counts.
         positional = bool(names) and all(name.startswith("_col") for name in names)
-        stripes = (opened.read_stripe(index) for index in range(opened.nstripes))
+        stripes = (self._local_times(opened.read_stripe(index)) for index in range(opened.nstripes))
         return (self._renamed(stripe) for stripe in stripes) if positional else stripes
+
+    def _local_times(self, stripe: Any) -> Any:
+        """Spark writes timestamp_ntz to ORC as microseconds in a plain number."""
+        wanted = {field.name.lower() for field in self._fields if field.type == _LOCAL_TIME}
+        for index, field in enumerate(stripe.schema):
+            if field.name.lower() in wanted and field.type == pa.int64():
+                stripe = stripe.set_column(index, field.name, stripe.column(index).cast(_LOCAL_TIME))
+        return stripe
 
     def _renamed(self, stripe: Any) -> Any:
         names = [field.name for field in self._fields][: stripe.num_columns]

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from headway.connectors.sources.files import records
 from headway.connectors.sources.files.content import decode, read_bytes, split_lines
-from headway.connectors.sources.files.csv_tokens import Dialect, Record
+from headway.connectors.sources.files.csv_quotes import BLANKS, NONE
+from headway.connectors.sources.files.csv_tokens import Dialect, Record, strip_line_end
 from headway.connectors.sources.files.records import ParseMode
 from headway.connectors.sources.files.values import convert, parser_of, rules_of
 from headway.connectors.sources.options import boolean
@@ -63,8 +64,8 @@ class CsvReader:
         comment = self._dialect.comment
         for raw in split_lines(data, self._line_separator):
             line = decode(raw)
-            if line.strip(_BLANKS) and not (comment and line.startswith(comment)):
-                yield Record(self._dialect.split(line), line)
+            if line.strip(BLANKS) and not (comment and line.startswith(comment)):
+                yield Record(self._dialect.split(line), strip_line_end(line))
 
     def _whole_records(self, data: bytes) -> Iterator[Record]:
         text = decode(data).removeprefix("\ufeff")
@@ -84,9 +85,6 @@ class CsvReader:
         return self._mode.batch(columns, bad, [record.text for record in chunk], self._fields, path)
 
 
-_BLANKS = "".join(map(chr, range(33)))
-
-
 def _padded(tokens: list[str | None], width: int) -> list[str | None]:
     return tokens[:width] + [None] * (width - len(tokens))
 
@@ -104,7 +102,7 @@ def _dialect(source: Source) -> Dialect:
         separator=_separator(source),
         quote=_character(source, "quote", '"'),
         escape=_character(source, "escape", "\\"),
-        comment=_character(source, "comment", ""),
+        comment=_character(source, "comment", "", none=""),
         null_value=source.option("nullValue") or "",
         empty_value=source.option("emptyValue") or "",
         trim_left=boolean(source, "ignoreLeadingWhiteSpace", False),
@@ -131,13 +129,13 @@ def _separator(source: Source) -> str:
     return out
 
 
-def _character(source: Source, name: str, default: str) -> str:
+def _character(source: Source, name: str, default: str, none: str = NONE) -> str:
     text = source.option(name)
     if text is None:
         return default
     if len(text) > 1:
         raise InvalidOption(f"option {name} of source csv is {text!r}: give one character, or none")
-    return "" if text == "\0" else text
+    return text or none
 
 
 def _line_separator(source: Source) -> str | None:

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from headway.connectors.sources.files.csv_quotes import BLANKS, QuotedField
+
 Token = str | None
 
 
@@ -26,7 +28,7 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The options that decide where fields end. An empty quote or escape means none."""
+    """The options that decide where fields end. NUL as quote or escape means none."""
 
     separator: str = ","
     quote: str = '"'
@@ -39,7 +41,7 @@ class Dialect:
 
     def split(self, line: str) -> list[Token]:
         """The fields of one line."""
-        if not self.trim_left and not self.trim_right and (not self.quote or self.quote not in line):
+        if not self.trim_left and not self.trim_right and self.quote not in line:
             null = self.null_value
             return [None if not field or field == null else field for field in line.split(self.separator)]
         return _Scanner(self, line, "").record()
@@ -53,9 +55,14 @@ class Dialect:
                 scanner.skip_line()
                 continue
             tokens = scanner.record()
-            end, scanner.at = scanner.at, scanner.at + 1
+            scanner.at += 1
             if tokens:
-                yield Record(tokens, text[begin:end])
+                yield Record(tokens, strip_line_end(text[begin : scanner.at]))
+
+
+def strip_line_end(text: str) -> str:
+    """A record's text without the line end behind it."""
+    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
 
 
 class _Scanner:
@@ -90,48 +97,17 @@ class _Scanner:
             self._skip_blanks()
         if self._ends_field(self.at):
             return None
-        if dialect.quote and self._text[self.at] == dialect.quote:
+        if self._text[self.at] == dialect.quote:
             value = self._quoted() or dialect.empty_value
         else:
             value = self._until_end_of_field(self.at)
         return None if value == dialect.null_value or (not value and not dialect.empty_value) else value
 
     def _quoted(self) -> str:
-        """Rules 1, 2 and 5; `at` stands on the opening quote."""
-        quote, escape = self._dialect.quote, self._dialect.escape
-        out: list[str] = []
-        at, text = self.at + 1, self._text
-        while at < len(text):
-            char = text[at]
-            following = text[at + 1 : at + 2]
-            if escape != quote and char == escape and following:
-                out.append(following if following in (quote, escape) else char + following)
-                at += 2
-            elif char == quote and escape == quote and following == quote:
-                out.append(quote)
-                at += 2
-            elif char == quote:
-                closed = self._closed(out, at)
-                return self._raw(out, at) if closed is None else closed
-            else:
-                out.append(char)
-                at += 1
-        self.at = len(text)
-        return "".join(out) or quote
-
-    def _closed(self, out: list[str], at: int) -> str | None:
-        """The field's value, if the quote at `at` is its end; blanks behind the quote are not part of it."""
-        end = at + 1
-        while end < len(self._text) and self._text[end] <= " " and not self._ends_field(end):
-            end += 1
-        if not self._ends_field(end):
-            return None
-        self.at = end
-        return "".join(out)
-
-    def _raw(self, out: list[str], at: int) -> str:
-        """The field with its quotes, because the one at `at` is in its middle."""
-        return self._dialect.quote + "".join(out) + self._until_end_of_field(at)
+        field = QuotedField(self._text, self.at, self._newline, self._dialect)
+        value = field.value()
+        self.at = field.at
+        return value
 
     def _until_end_of_field(self, begin: int) -> str:
         end = self._text.find(self._dialect.separator, begin)
@@ -139,7 +115,7 @@ class _Scanner:
         ends = [position for position in (end, line) if position >= 0]
         self.at = min(ends, default=len(self._text))
         value = self._text[begin : self.at]
-        return value.rstrip(_BLANKS) if self._dialect.trim_right else value
+        return value.rstrip(BLANKS) if self._dialect.trim_right else value
 
     def _skip_blanks(self) -> None:
         quote = self._dialect.quote
@@ -156,6 +132,3 @@ class _Scanner:
 
     def _ends_record(self, at: int) -> bool:
         return at >= len(self._text) or (self._newline != "" and self._text[at] == self._newline)
-
-
-_BLANKS = "".join(map(chr, range(33)))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
-_NOT_NUMBERS = re.compile(r"NaN|[+-]?(?:Infinity|INF)")
+_NOT_NUMBERS = re.compile(r"NaN|[+-]?Infinity|[+-]INF")
 _PLAIN = {'"': re.compile(r'[^"\\\x00-\x1f]*'), "'": re.compile(r"[^'\\\x00-\x1f]*")}
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
@@ -39,7 +39,7 @@ class Written(NamedTuple):
     text: str
 
 
-_scan_once = json.JSONDecoder(object_pairs_hook=Pairs, parse_float=Float, parse_constant=Float).scan_once
+_decoder = json.JSONDecoder(object_pairs_hook=Pairs, parse_float=Float, parse_constant=Float)
 
 
 def first_value(text: str) -> tuple[Any, int]:
@@ -47,12 +47,10 @@ def first_value(text: str) -> tuple[Any, int]:
 
     Objects are `Pairs`, fractions `Float`. Raises Malformed for everything that Python's scanner does not take.
     """
-    begin = _skip(text, 0)
     try:
-        value, end = _scan_once(text, begin)
-    except (StopIteration, ValueError, RecursionError) as error:
+        return _decoder.raw_decode(text, _skip(text, 0))
+    except (ValueError, RecursionError) as error:
         raise Malformed(str(error)) from error
-    return value, end
 
 
 class Scanner:
@@ -65,6 +63,7 @@ class Scanner:
     def value(self) -> Written:
         begin = self._next()
         char = self._text[begin]
+        value: Any
         if char == "{":
             value = self._object()
         elif char == "[":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,14 +13,15 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from headway.connectors.sources.files.json_tokens import Float, Malformed, Pairs, Scanner, Written, first_value
-from headway.connectors.sources.files.values import TextRules, parse_decimal, to_arrow
+from headway.connectors.sources.files.values import TextRules, parse_decimal, parse_integer, to_arrow
 from headway.dataflow.types import arrow_type
 from headway.errors import UnsupportedPlan
 
 Row = list[Any]
 Convert = Callable[[Any], Any]
 
-_BITS = {T.ByteType: 8, T.ShortType: 16, T.IntegerType: 32, T.LongType: 64}
+_BITS = {T.ShortType: 16, T.IntegerType: 32, T.LongType: 64}
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 _NAMED_FLOATS = {
     "NaN": math.nan,
     "+INF": math.inf,
@@ -98,11 +100,12 @@ def converter_of(spark_type: T.DataType, rules: TextRules) -> Convert:
         return lambda value: _decimal(value, spark_type)
     simple: dict[type[T.DataType], Convert] = {
         T.BooleanType: _boolean,
+        T.ByteType: _byte,
         T.FloatType: _float,
         T.DoubleType: _float,
         T.BinaryType: _binary,
         T.NullType: lambda value: None,
-        T.DateType: lambda value: rules.date(_text(value)),
+        T.DateType: lambda value: _date(_text(value), rules),
         T.TimestampType: lambda value: _timestamp(value, rules),
         T.TimestampNTZType: lambda value: rules.timestamp_ntz(_text(value)),
     }
@@ -146,6 +149,8 @@ def _struct_converter(fields: tuple[tuple[str, T.DataType], ...], rules: TextRul
                 fits = False
                 if unfit.rest is not None:
                     row[index] = unfit.rest
+            except Malformed:
+                raise
             except ValueError:
                 fits = False
         if not fits:
@@ -168,6 +173,13 @@ def _string(token: Any) -> str:
     raise NeedsText
 
 
+def _byte(value: Any) -> int:
+    """Spark's parser takes 128 to 255 for the bytes that they are without sign."""
+    if type(value) is not int or not -128 <= value <= 255:
+        raise Unfit
+    return value if value < 128 else value - 256
+
+
 def _integer(value: Any, bits: int) -> int:
     if type(value) is not int or not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise Unfit
@@ -184,7 +196,7 @@ def _float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if int(value) > 0 else -math.inf
 
 
 def _decimal(value: Any, target: T.DecimalType) -> Any:
@@ -201,8 +213,12 @@ def _boolean(value: Any) -> bool:
 
 
 def _binary(value: Any) -> bytes:
+    text = _text(value, least=0)
+    if len(text) % 4 == 1 and _BASE64.fullmatch(text):
+        # Spark's parser loses its place in the record there.
+        raise Malformed("text that is no base64")
     try:
-        return base64.b64decode(_text(value, least=0), validate=True)
+        return base64.b64decode(text, validate=True)
     except binascii.Error as error:
         raise Unfit from error
 
@@ -211,6 +227,16 @@ def _text(value: Any, least: int = 1) -> str:
     if type(value) is not str or len(value) < least:
         raise Unfit
     return value
+
+
+def _date(text: str, rules: TextRules) -> int:
+    """Without a pattern, a number in quotes counts days, as very old Spark wrote them."""
+    try:
+        return rules.date(text)
+    except ValueError:
+        if rules.date_pattern is not None:
+            raise
+        return parse_integer(text, 32)
 
 
 def _timestamp(value: Any, rules: TextRules) -> int:

@@ -131,10 +131,13 @@ def find_zone(name: str) -> dt.tzinfo:
 
 
 def _offset_us(day: int, time_us: int, zone: dt.tzinfo) -> int:
-    cycles = 0
-    if not 1 <= day + _EPOCH < dt.date.max.toordinal():
-        cycles = (day + _EPOCH) // _CYCLE_DAYS - 5
-    date = dt.date.fromordinal(day + _EPOCH - cycles * _CYCLE_DAYS)
+    ordinal = day + _EPOCH
+    if ordinal < 1:
+        # Before clocks agreed, every place had its sun's time, the same on any day.
+        ordinal = 1
+    elif ordinal >= dt.date.max.toordinal():
+        ordinal -= (ordinal // _CYCLE_DAYS - 5) * _CYCLE_DAYS
+    date = dt.date.fromordinal(ordinal)
     local = dt.datetime.combine(date, dt.time()) + dt.timedelta(microseconds=time_us)
     offset = local.replace(tzinfo=zone).utcoffset() or dt.timedelta()
     return offset // dt.timedelta(microseconds=1)

@@ -127,10 +127,7 @@ def _unsupported(text: str, token: str) -> UnsupportedPlan:
 
 
 def _day(found: dict[str, str]) -> int | None:
-    if "year2" in found:
-        year = 2000 + int(found["year2"])
-    else:
-        year = int(found.get("year", 1970))
+    year = 2000 + int(found["year2"]) if "year2" in found else int(found.get("year", 1970))
     if "month_name" in found:
         month = 1 + [name[:3] for name in _MONTHS].index(found["month_name"][:3].lower())
     else:

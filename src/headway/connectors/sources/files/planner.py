@@ -118,8 +118,8 @@ class FilePlanner:
         if self._logged is None and has_log(location):
             if self._growth.clean != "OFF":
                 raise InvalidOption(
-                    f"option cleanSource cannot be used on {location.path}: a file sink wrote it, and its log would name "
-                    "files that are gone"
+                    f"option cleanSource cannot be used on {location.path}: a file sink wrote it, and its log would "
+                    "name files that are gone"
                 )
             self._logged = True
         return bool(self._logged)

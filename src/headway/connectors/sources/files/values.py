@@ -23,8 +23,8 @@ from headway.dataflow.types import Field, Schema, arrow_type
 from headway.errors import UnsupportedPlan
 
 _WHITE = "".join(map(chr, range(33)))
-_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d+")
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FLOAT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?", re.ASCII)
 _NAMED_FLOAT = re.compile(r"([+-]?)(NaN|Infinity)")
 _BITS = {T.ByteType: 8, T.ShortType: 16, T.IntegerType: 32, T.LongType: 64}
@@ -63,15 +63,17 @@ class TextRules:
 
 def rules_of(source: Source) -> TextRules:
     """The rules that a source's options ask for; `timezone` was put there in the driver."""
-    patterns = [source.option(name) for name in ("dateFormat", "timestampFormat", "timestampNTZFormat")]
-    for pattern in patterns:
+    date, timestamp, ntz = (source.option(name) for name in ("dateFormat", "timestampFormat", "timestampNTZFormat"))
+    for pattern in (date, timestamp, ntz):
         if pattern is not None:
             compile_pattern(pattern)
     if session_setting("spark.sql.legacy.timeParserPolicy", "CORRECTED").upper() != "CORRECTED":
         raise UnsupportedPlan("setting spark.sql.legacy.timeParserPolicy", "only CORRECTED is read natively")
     return TextRules(
-        source.option("timezone") or "UTC",
-        *patterns,
+        zone=source.option("timezone") or "UTC",
+        date_pattern=date,
+        timestamp_pattern=timestamp,
+        ntz_pattern=ntz,
         nan=source.option("nanValue") or "NaN",
         positive_inf=source.option("positiveInf") or "Inf",
         negative_inf=source.option("negativeInf") or "-Inf",
