@@ -66,6 +66,10 @@ class Coordinator:
     def complete(self) -> bool:
         return len(self._hellos) == self.nodes
 
+    def hellos(self) -> list[protocol.Hello]:
+        """The processes of the nodes that are there, by index."""
+        return [hello for _, hello in sorted(self._hellos.items())]
+
     def stop(self) -> None:
         """Tell all nodes to end, then end."""
 
