@@ -138,6 +138,7 @@ def feed(kernel: ChainKernel, batches: Sequence[pa.RecordBatch]) -> list[int | N
 CASES = [
     projection([col("name"), col("l"), call("Add", INT, col("i"), lit(1, INT), ansi=False)]),
     filtering(call("GreaterThan", BOOL, col("d"), lit(0.0, DOUBLE)), [col("name"), col("b"), col("day"), window()]),
+    filtering(call("IsNotNull", BOOL, col("name")), [col("name"), call("IsNull", BOOL, col("l"))]),
     joined("inner", [5, 7, 100, None, -7]),
     joined("left", [5, 7, 100, None, -7]),
     joined("left", [5, 7 * 10**12, 100, -7, 3]),
@@ -233,7 +234,9 @@ def test_more_groups_than_fit_at_first() -> None:
 
 
 def test_one_group_without_keys() -> None:
-    chain = aggregated([project([col("d")])], [], [over("max", DOUBLE, 0, DOUBLE), AggCall("count", (), LONG)])
+    chain = aggregated(
+        [project([col("d"), col("name")])], [], [over("max", DOUBLE, 0, DOUBLE), over("count", LONG, 1, STRING)]
+    )
     compiled, interpreted = compile_now(chain), InterpretedChain(chain)
     assert compiled.flush(None) is None
     feed(compiled, [batch(ROWS)])

@@ -104,8 +104,7 @@ def _update(agg: AggCall, emitter: Emitter, scope: Scope) -> _Update:
 
 def _none_null(agg: AggCall, counts: str, emitter: Emitter, scope: Scope) -> str:
     for arg in agg.args:
-        value = emitter.value(arg, scope)
-        counts = both(counts, negate(value.null))
+        counts = both(counts, negate(emitter.null(arg, scope)))
     return emitter.let(counts)
 
 
@@ -286,7 +285,7 @@ def _write_value(update: _Update, base: str, states: tuple[int, ...], emitter: E
     old = emitter.let(f"load_{kind}({base}, {states[0]})")
     new = emitter.let(f"{kind}({code})")
     if function in ("sum", "avg"):
-        if kind == "i64":
+        if kind == "i64" and dict(update.agg.options).get("ansi", True):
             emitter.fail_if(f"add_overflows({old}, {new})", SUM_OVERFLOW)
         emitter.line(f"store_{kind}({base}, {states[0]}, {old} + {new})")
         return

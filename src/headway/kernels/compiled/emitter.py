@@ -52,10 +52,14 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Ref:
-    """A column, computed when called; `origin` is the input column it is a copy of."""
+    """A column, computed when called; `origin` is the input column it is a copy of.
+
+    `missing` gives whether it is null without its value, which may be of a type that kernels do not have.
+    """
 
     compute: Resolver
     origin: int | None = None
+    missing: Callable[[], str] | None = None
 
     def __call__(self) -> AnyValue:
         return self.compute()
@@ -155,6 +159,11 @@ class Emitter:
             return self.constant(expr)
         assert isinstance(expr, Call)
         return self.once((scope, expr), lambda: compile_call(expr, self, scope))
+
+    def null(self, expr: Expr, scope: Scope) -> str:
+        """Whether `expr` is null for the current row."""
+        missing = scope.columns[expr.index].missing if isinstance(expr, Column) else None
+        return missing() if missing else self.value(expr, scope).null
 
     def scalar(self, expr: Expr, scope: Scope) -> Value:
         value = self.value(expr, scope)

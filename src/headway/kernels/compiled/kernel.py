@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,7 @@ from headway.kernels.compiled.emitter import SUM_OVERFLOW
 from headway.kernels.compiled.output import Columns
 from headway.kernels.compiled.shape import Shape
 from headway.kernels.compiled.steps import Variant
+from headway.kernels.compiled.values import is_fixed
 from headway.kernels.expressions.registry import RowError
 from headway.kernels.interpreted import InterpretedChain
 
@@ -87,7 +87,7 @@ class CompiledChain:
             offset = column.offset
             validity, data = column.buffers()[:2]
             # Bits cannot be addressed, so columns of them keep their offset; so does validity.
-            header[slot] = data.address + offset * width
+            header[slot] = data.address + offset * width if data else 0
             header[slot + 2] = offset
             header[slot + 1] = 0 if validity is None else validity.address
             nulls |= validity is not None and column.null_count > 0
@@ -152,9 +152,8 @@ class CompiledChain:
 
 
 def _width(kind: T.DataType) -> int:
-    """Bytes per value, 0 for bits."""
-    width: Any = arrow_type(kind).bit_width
-    return int(width) // 8
+    """Bytes per value, 0 for bits and for types of which only validity is read."""
+    return int(arrow_type(kind).bit_width) // 8 if is_fixed(kind) else 0
 
 
 def build(shape: Shape) -> CompiledChain:

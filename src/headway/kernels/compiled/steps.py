@@ -84,18 +84,29 @@ class _Writer:
     def _input(self, index: int) -> Ref:
         field, emitter = self.chain.input.schema[index], self.emitter
 
+        def missing() -> str:
+            return emitter.once(("null", index), null).null
+
+        def null() -> Value:
+            self._declare(index)
+            nullable = emitter.nullable and field.nullable
+            return Value("False", emitter.let(f"not bit(v{index}, o{index} + i)" if nullable else "False"))
+
         def load() -> Value:
             kind = storage(field.type)
-            if index not in emitter.used:
-                emitter.used[index] = field.type
-                slot = layout.column_slot(index)
-                names = (f"c{index}", f"v{index}", f"o{index}")
-                emitter.preamble += [f"{name} = header[{slot + n}]" for n, name in enumerate(names)]
+            self._declare(index)
             code = f"bit(c{index}, o{index} + i)" if kind == "bit" else f"load_{kind}(c{index}, i)"
-            null = f"not bit(v{index}, o{index} + i)" if emitter.nullable and field.nullable else "False"
-            return Value(emitter.let(code), emitter.let(null))
+            return Value(emitter.let(code), missing())
 
-        return Ref(lambda: emitter.once(("input", index), load), index)
+        return Ref(lambda: emitter.once(("input", index), load), index, missing)
+
+    def _declare(self, index: int) -> None:
+        """Have the column's addresses at hand."""
+        if index not in self.emitter.used:
+            self.emitter.used[index] = self.chain.input.schema[index].type
+            slot = layout.column_slot(index)
+            names = (f"c{index}", f"v{index}", f"o{index}")
+            self.emitter.preamble += [f"{name} = header[{slot + n}]" for n, name in enumerate(names)]
 
     def _leading(self, scope: Scope) -> int:
         """Write the leading steps that work on whole blocks; how many of the steps that covers."""

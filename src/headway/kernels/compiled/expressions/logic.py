@@ -60,12 +60,12 @@ def _not(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
 
 @compiles("IsNull")
 def _is_null(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
-    return Value(emitter.value(call.args[0], scope).null)
+    return Value(emitter.null(call.args[0], scope))
 
 
 @compiles("IsNotNull")
 def _is_not_null(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
-    return Value(emitter.let(negate(emitter.value(call.args[0], scope).null)))
+    return Value(emitter.let(negate(emitter.null(call.args[0], scope))))
 
 
 @compiles("IsNaN")
