@@ -18,7 +18,7 @@ ROWS: list[tuple[Any, ...]] = [
     (-7, 3, -1, -0.0, float("-inf"), Decimal("0.00"), Decimal("3"), "b", "b", None),
 ]
 # No shrinking: every step of it would be a Spark job.
-MODERATE = settings(max_examples=6, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
+MODERATE = settings(max_examples=4, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
 LEAVES = {
     "integer": ["i", "j", "l", "1", "0", "-3", "1000000"],
     "double": ["d", "e", "0D", "2.5D"],

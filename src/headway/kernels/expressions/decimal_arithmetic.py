@@ -107,11 +107,15 @@ def _multiply(integers: Sequence[Vector], scales: Sequence[int], _: int) -> tupl
 
 def _significant(values: Vector, digits: int) -> Vector:
     """Rounded half up to so many significant digits."""
+    if largest(values) < 10**digits:
+        return values
+    values = values.copy()
+    waiting = np.flatnonzero(np.abs(values) >= 10**digits)
     excess = 1
-    while largest(values) >= 10 ** (digits + excess - 1):
-        magnitudes = np.abs(values)
-        chosen = ((magnitudes >= 10 ** (digits + excess - 1)) & (magnitudes < 10 ** (digits + excess))).astype(np.bool_)
-        values = np.where(chosen, drop_digits(values, excess) * 10**excess, values)
+    while len(waiting):
+        longer = (np.abs(values[waiting]) >= 10 ** (digits + excess)).astype(np.bool_)
+        here, waiting = waiting[~longer], waiting[longer]
+        values[here] = drop_digits(values[here], excess) * 10**excess
         excess += 1
     return values
 
