@@ -72,8 +72,9 @@ class Zone:
     def local(self, instants: Micros) -> Micros:
         """The local times of instants (microseconds since the epoch, UTC)."""
         if not len(self.changes):
-            return instants + self.offsets[0]
-        at = np.searchsorted(self.changes, instants - self._fold(instants), "right")
+            at = np.zeros(len(instants), np.intp)
+        else:
+            at = np.searchsorted(self.changes, instants - self._fold(instants), "right")
         local: Micros = instants + self.offsets[at]
         return local
 
@@ -82,7 +83,7 @@ class Zone:
         return self._instants(local)[0]
 
     def resolve(self, local: Micros, offsets: Micros) -> Micros:
-        """The instants of local times that came from times with these `offsets`, which a time that comes twice keeps."""
+        """The instants of local times made from others with these `offsets`, which a time that comes twice keeps."""
         kept = local - offsets
         return np.where(self.local(kept) == local, kept, self.instants(local))
 

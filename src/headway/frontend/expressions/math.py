@@ -1,8 +1,8 @@
 """Lowering of mathematical functions and hashes.
 
 Calls have Catalyst's children as arguments, but for these: `Round`, `BRound`, `RoundFloor` and `RoundCeil` have the
-option `scale` instead of their second, and the first two the option `ansi`; `XxHash64` and `Murmur3Hash` have the option
-`seed`; `Conv`, `Floor` and `Ceil` have the option `ansi`.
+option `scale` instead of their second, and the first two the option `ansi`; `XxHash64` and `Murmur3Hash` have the
+option `seed`; `Conv`, `Floor` and `Ceil` have the option `ansi`.
 """
 
 from __future__ import annotations

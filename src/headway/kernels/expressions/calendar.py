@@ -18,7 +18,7 @@ def year_month_day(days: Vector) -> tuple[Vector, Vector, Vector]:
     return month // 12 + 1970, month % 12 + 1, day
 
 
-def days_of(year: Vector, month: Vector, day: Vector) -> Vector:
+def days_of(year: Vector, month: Vector | int, day: Vector | int) -> Vector:
     """Days since the epoch; a day past the month's end runs on into the next."""
     months = (year.astype(np.int64) - 1970) * 12 + (month - 1)
     days: Vector = months.astype("M8[M]").astype("M8[D]").astype(np.int64) + (day - 1)
@@ -39,7 +39,7 @@ def is_date(year: Vector, month: Vector, day: Vector) -> Mask:
     return result
 
 
-def add_months(days: Vector, months: Vector) -> Vector:
+def add_months(days: Vector, months: Vector | int) -> Vector:
     """As many months later, on the same day of the month or the last it has."""
     year, month, day = year_month_day(days)
     total = year * 12 + (month - 1) + months

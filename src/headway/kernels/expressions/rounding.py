@@ -59,11 +59,12 @@ def _decimal(array: pa.Array, places: int, mode: str, target: pa.DataType) -> pa
     return narrow(rounded, target, fits(rounded, target.precision))
 
 
-def _up(quotient: Vector, rest: Vector, unit: Vector, even: bool) -> Vector:
+def _up(quotient: Vector, rest: Vector, unit: Vector | np.uint64, even: bool) -> Vector:
     """`quotient` or one more, by the `rest` out of `unit`; all unsigned."""
     above = unit - rest
     more = (rest > above) | (rest == above) & ((quotient % 2 == 1) if even else True)
-    return quotient + more.astype(quotient.dtype)
+    rounded: Vector = quotient + more.astype(quotient.dtype)
+    return rounded
 
 
 def _integral(array: pa.Array, digits: int, even: bool, ansi: bool) -> pa.Array:

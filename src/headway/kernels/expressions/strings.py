@@ -5,7 +5,7 @@ Characters are Unicode code points. Constant arguments take Arrow's kernels, oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -174,18 +174,15 @@ def _affix(call: Call, args: Args) -> pa.Array:
     if is_constant(call, 1):
         match = {"StartsWith": pc.starts_with, "EndsWith": pc.ends_with, "Contains": pc.match_substring}[call.function]
         return match(args[0], constant(call, 1))
-    test = {"StartsWith": str.startswith, "EndsWith": str.endswith, "Contains": str.__contains__}[call.function]
+    tests: dict[str, Callable[..., bool]] = {"StartsWith": str.startswith, "EndsWith": str.endswith}
+    test = tests.get(call.function, str.__contains__)
     return per_row(test, args, pa.bool_())
 
 
 @evaluates("BinaryStartsWith", "BinaryEndsWith", "BinaryContains")
 def _binary_affix(call: Call, args: Args) -> pa.Array:
-    test = {
-        "BinaryStartsWith": bytes.startswith,
-        "BinaryEndsWith": bytes.endswith,
-        "BinaryContains": bytes.__contains__,
-    }[call.function]
-    return per_row(test, args, pa.bool_())
+    tests: dict[str, Callable[..., bool]] = {"BinaryStartsWith": bytes.startswith, "BinaryEndsWith": bytes.endswith}
+    return per_row(tests.get(call.function, bytes.__contains__), args, pa.bool_())
 
 
 @evaluates("SubstringIndex")

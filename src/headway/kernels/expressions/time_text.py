@@ -1,0 +1,153 @@
+"""Dates and times written and read by a pattern's fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headway.dataflow.expr import Call
+from headway.dataflow.types import arrow_type
+from headway.kernels.expressions.calendar import days_of, is_date, year_month_day
+from headway.kernels.expressions.registry import evaluates
+from headway.kernels.expressions.times import HOUR, MINUTE, toward_zero, weekday, zone_of
+from headway.kernels.expressions.vectors import Mask, Vector, column, fail_at, flags, numbers, only, valid
+from headway.kernels.zones import DAY, SECOND, zone
+
+Args = Sequence[pa.Array]
+Field = tuple[str, int, str]
+
+_DAY_NAMES = pa.array(["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"])
+_MONTH_NAMES = pa.array(
+    [
+        *("January", "February", "March", "April", "May", "June", "July"),
+        *("August", "September", "October", "November", "December"),
+    ]
+)
+
+
+@evaluates("DateFormatClass")
+def _format(call: Call, args: Args) -> pa.Array:
+    (time,) = args
+    return only(_written(zone_of(call, time).local(numbers(time)), call.option("fields")), valid(time))
+
+
+@evaluates("FromUnixTime")
+def _from_unix_time(call: Call, args: Args) -> pa.Array:
+    (seconds,) = args
+    local = zone(call.option("time_zone")).local(numbers(seconds).astype(np.int64) * SECOND)
+    return only(_written(local, call.option("fields")), valid(seconds))
+
+
+def _written(local: Vector, fields: Sequence[Field]) -> pa.Array:
+    pieces = [_piece(local, *field) for field in fields]
+    if not pieces:
+        return pa.array([""] * len(local), pa.string())
+    return pc.binary_join_element_wise(*pieces, "") if len(pieces) > 1 else pieces[0]
+
+
+def _piece(local: Vector, letter: str, count: int, text: str) -> pa.Array:
+    if not letter:
+        return pa.repeat(pa.scalar(text), len(local))
+    if letter == "y":
+        return _year(year_month_day(local // DAY)[0], count)
+    if (letter == "M" and count > 2) or letter == "E":
+        names = _MONTH_NAMES if letter == "M" else _DAY_NAMES
+        index = year_month_day(local // DAY)[1] - 1 if letter == "M" else weekday(local // DAY)
+        full = names.take(pa.array(index))
+        return full if count == 4 else pc.utf8_slice_codeunits(full, 0, 3)
+    if letter == "a":
+        return pc.if_else(pa.array(local % DAY < DAY // 2), "AM", "PM")
+    if letter == "S":
+        fraction = pc.utf8_lpad(pc.cast(pa.array(local % SECOND), pa.string()), 6, "0")
+        return pc.utf8_slice_codeunits(pc.utf8_rpad(fraction, 9, "0"), 0, count)
+    return pc.utf8_lpad(pc.cast(pa.array(_NUMBERS[letter](local)), pa.string()), count, "0")
+
+
+_NUMBERS: dict[str, Callable[[Vector], Vector]] = {
+    "M": lambda local: year_month_day(local // DAY)[1],
+    "d": lambda local: year_month_day(local // DAY)[2],
+    "D": lambda local: local // DAY - days_of(year_month_day(local // DAY)[0], 1, 1) + 1,
+    "H": lambda local: local % DAY // HOUR,
+    "h": lambda local: (local % DAY // HOUR + 11) % 12 + 1,
+    "m": lambda local: local % HOUR // MINUTE,
+    "s": lambda local: local % MINUTE // SECOND,
+}
+
+
+def _year(year: Vector, count: int) -> pa.Array:
+    """Four digits; more have a sign. Two letters are the year of the century."""
+    if count == 2:
+        return pc.utf8_lpad(pc.cast(pa.array(np.abs(year) % 100), pa.string()), 2, "0")
+    digits = pc.utf8_lpad(pc.cast(pa.array(np.abs(year)), pa.string()), count, "0")
+    sign = np.where(year < 0, "-", np.where((year > 9999) & (count == 4), "+", ""))
+    return pc.binary_join_element_wise(pa.array(sign, pa.string()), digits, "")
+
+
+@evaluates("GetTimestamp")
+def _get_timestamp(call: Call, args: Args) -> pa.Array:
+    kind = arrow_type(call.type)
+    local, good = _read(args[0], call)
+    return column(zone(call.option("time_zone")).instants(local) if kind.tz else local, kind, good)
+
+
+@evaluates("UnixTimestamp", "ToUnixTimestamp")
+def _unix_timestamp(call: Call, args: Args) -> pa.Array:
+    (time,) = args
+    place = zone(call.option("time_zone"))
+    if pa.types.is_string(time.type):
+        local, good = _read(time, call)
+        return column(toward_zero(place.instants(local), SECOND), pa.int64(), good)
+    if pa.types.is_date(time.type):
+        return column(toward_zero(place.start_of_day(numbers(time)), SECOND), pa.int64(), valid(time))
+    instants = numbers(time) if time.type.tz else place.instants(numbers(time))
+    return column(toward_zero(instants, SECOND), pa.int64(), valid(time))
+
+
+def _read(text: pa.Array, call: Call) -> tuple[Vector, Mask]:
+    """Local times and which rows have one; in ANSI mode a text that does not fit the pattern raises."""
+    parts = pc.extract_regex(text, _regex(call.option("fields")))
+    year, month, day = _number(parts, "y", 1970), _number(parts, "M", 1), _number(parts, "d", 1)
+    hour, minute, second = (_number(parts, letter, 0) for letter in "Hms")
+    good = flags(pc.is_valid(parts)) & is_date(year, month, day) & (hour < 24) & (minute < 60) & (second < 60)
+    if call.option("ansi"):
+        fail_at(valid(text) & ~good, lambda row: f"[CANNOT_PARSE_TIMESTAMP] {text[row]} does not fit the pattern")
+    days = days_of(np.where(good, year, 1970), np.where(good, month, 1), np.where(good, day, 1))
+    return days * DAY + hour * HOUR + minute * MINUTE + second * SECOND + _fraction(parts), good
+
+
+def _regex(fields: Sequence[Field]) -> str:
+    return f"^{''.join(_field_regex(*field) for field in fields)}$"
+
+
+def _field_regex(letter: str, count: int, text: str) -> str:
+    if not letter:
+        return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)
+    width = {"y": r"-?[0-9]{4}|[+-][0-9]{5,6}", "S": f"[0-9]{{1,{count}}}"}.get(letter)
+    return f"(?P<{letter}>{width or ('[0-9]{2}' if count == 2 else '[0-9]{1,2}')})"
+
+
+def _field(parts: pa.Array, letter: str) -> Any:
+    names = [parts.type.field(i).name for i in range(parts.type.num_fields)]
+    return pc.struct_field(parts, letter) if letter in names else None
+
+
+def _number(parts: pa.Array, letter: str, default: int) -> Vector:
+    text = _field(parts, letter)
+    if text is None:
+        return np.full(len(parts), default, np.int64)
+    values: Vector = pc.cast(pc.utf8_ltrim(pc.fill_null(text, str(default)), "+"), pa.int64()).to_numpy()
+    return values
+
+
+def _fraction(parts: pa.Array) -> Vector:
+    text = _field(parts, "S")
+    if text is None:
+        return np.zeros(len(parts), np.int64)
+    digits = pc.utf8_slice_codeunits(pc.utf8_rpad(pc.fill_null(text, "0"), 6, "0"), 0, 6)
+    micros: Vector = pc.cast(digits, pa.int64()).to_numpy()
+    return micros
