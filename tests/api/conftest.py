@@ -20,6 +20,10 @@ def rate(spark: SparkSession) -> DataFrame:
 
 
 @pytest.fixture(scope="module")
-def unsupported(rate: DataFrame) -> DataFrame:
-    """A query that Headway leaves to Structured Streaming."""
-    return rate.withWatermark("timestamp", "1 second").dropDuplicatesWithinWatermark(["value"])
+def unsupported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """A query that Headway leaves to Structured Streaming, over a stream that has an end."""
+    files = str(tmp_path_factory.mktemp("stream") / "rows")
+    rows = spark.range(20).selectExpr("timestamp_seconds(1000 + id) AS timestamp", "id AS value").coalesce(1)
+    rows.write.parquet(files)
+    stream = spark.readStream.schema(rows.schema).parquet(files)
+    return stream.withWatermark("timestamp", "1 second").dropDuplicatesWithinWatermark(["value"])

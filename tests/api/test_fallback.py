@@ -33,7 +33,7 @@ def test_the_query_runs_with_all_its_settings(hw: Headway, unsupported: DataFram
         query.processAllAvailable()
         assert (query.engine, query.name, query.isActive) == ("spark", "fallen", True)
         assert hw.streams.get(query.id) is query
-        assert spark.table("fallen").columns == ["timestamp", "value"]
+        assert spark.table("fallen").count() == 20
         assert query.lastProgress is not None
         assert query.lastProgress["headway"] == {"engine": "spark", "targetMs": 750.0}
         assert query.recentProgress[-1].name == "fallen"
@@ -73,7 +73,7 @@ def test_a_table(hw: Headway, unsupported: DataFrame, spark: SparkSession, tmp_p
         query = writer.toTable("fallen_table", checkpointLocation=str(tmp_path / "checkpoint"))
     try:
         query.processAllAvailable()
-        assert spark.table("fallen_table").columns == ["timestamp", "value"]
+        assert spark.table("fallen_table").count() == 20
     finally:
         query.stop()
         spark.sql("DROP TABLE fallen_table")
@@ -126,7 +126,6 @@ def test_a_checkpoint_of_headway_is_not_given_to_spark(hw: Headway, unsupported:
 
 def test_a_checkpoint_of_spark_goes_on_in_spark(hw: Headway, rate: DataFrame, tmp_path: Path) -> None:
     spark_query = rate.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start()
-    spark_query.processAllAvailable()
     spark_query.stop()
     with pytest.warns(FallbackWarning, match="Structured Streaming wrote it"):
         query = hw.writeStream(rate).format("noop").option("checkpointLocation", str(tmp_path)).start()

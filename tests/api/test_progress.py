@@ -92,8 +92,8 @@ def test_over_time_counts_add_up_and_gauges_are_the_last() -> None:
     assert total.e2e.count == 16
 
 
-def test_it_has_every_field_that_sparks_own_progress_has(rate: DataFrame, merged: QueryMetrics) -> None:
-    query = rate.writeStream.format("noop").start()
+def test_it_has_every_field_that_sparks_own_progress_has(unsupported: DataFrame, merged: QueryMetrics) -> None:
+    query = unsupported.writeStream.format("noop").start()
     query.processAllAvailable()
     theirs = query.lastProgress
     query.stop()
