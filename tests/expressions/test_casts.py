@@ -2,7 +2,6 @@
 
 import math
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -101,7 +100,7 @@ def casts(columns: list[str], targets: list[str], function: str = "cast") -> lis
 
 
 def check_modes(spark: SparkSession, rows: list[tuple[Any, ...]], schema: str, targets: list[str]) -> None:
-    """try_cast and legacy on all rows at once; ANSI on each row alone, since one bad row fails a job."""
+    """As try_cast, which has ANSI's rules without its errors, and outside ANSI mode."""
     check(spark, casts(["x"], targets, "try_cast"), rows, schema)
     check(spark, casts(["x"], targets), rows, schema, ansi=False)
 
@@ -202,7 +201,6 @@ def test_random_rows(spark: SparkSession, rows: list[tuple[Any, ...]]) -> None:
 
 def test_every_step_of_a_day_with_a_gap(spark: SparkSession) -> None:
     local = [f"2024-03-10 0{h}:{m:02d}:00" for h in range(5) for m in range(0, 60, 10)]
-    assert all(a < b for a, b in pairwise(local))
     check(
         spark,
         ["cast(x as timestamp)", "cast(cast(x as timestamp_ntz) as timestamp)"],
