@@ -126,6 +126,8 @@ class SparkRun:
         return progress
 
     def wait(self, timeout: float | None) -> bool:
+        if timeout == 0:  # which PySpark refuses
+            return not self.active
         try:
             ended = self._query.awaitTermination(timeout)
         except StreamingQueryException:
