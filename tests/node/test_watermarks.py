@@ -1,0 +1,122 @@
+"""Watermarks at a step and where inputs meet; time is an argument."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.node.message import Watermark
+from headway.node.watermarks import InputWatermark, SourceWatermark, combine
+
+values = st.none() | st.integers(0, 100)
+
+
+@given(st.lists(st.tuples(values, st.booleans()), min_size=1))
+def test_combine_is_the_least_of_the_active_or_the_highest_of_the_idle(inputs: list[tuple[int | None, bool]]) -> None:
+    value, idle = combine(inputs)
+    active = [v for v, is_idle in inputs if not is_idle]
+    assert idle == (not active)
+    if active:
+        assert value == (None if None in active else min(v for v in active if v is not None))
+    else:
+        assert value == max((v for v, _ in inputs if v is not None), default=None)
+
+
+class TestSourceWatermark:
+    def test_the_slowest_partition_counts(self) -> None:
+        watermark = SourceWatermark(delay_us=10, idle_after=5.0)
+        for partition in (0, 1):
+            watermark.expect(partition, now=0.0)
+        watermark.observe(0, 100, now=1.0, in_round=False)
+        assert watermark.current(now=1.0) == (None, False)
+        watermark.observe(1, 60, now=2.0, in_round=False)
+        assert watermark.current(now=2.0) == (50, False)
+
+    def test_a_silent_partition_does_not_hold_back_the_others(self) -> None:
+        watermark = SourceWatermark(delay_us=0, idle_after=5.0)
+        watermark.expect(1, now=0.0)
+        watermark.observe(0, 100, now=4.0, in_round=False)
+        assert watermark.current(now=4.9) == (None, False)
+        assert watermark.current(now=5.0) == (100, False)
+
+    def test_when_all_are_silent_the_highest_counts(self) -> None:
+        watermark = SourceWatermark(delay_us=0, idle_after=5.0)
+        watermark.observe(0, 100, now=0.0, in_round=False)
+        watermark.observe(1, 60, now=0.0, in_round=False)
+        assert watermark.current(now=1.0) == (60, False)
+        assert watermark.current(now=1.0, all_idle=True) == (100, True)
+        assert watermark.current(now=5.0) == (100, True)
+
+    def test_it_never_goes_back(self) -> None:
+        watermark = SourceWatermark(delay_us=0, idle_after=5.0)
+        watermark.observe(0, 100, now=0.0, in_round=False)
+        assert watermark.current(now=0.0) == (100, False)
+        watermark.observe(1, 10, now=0.0, in_round=False)
+        assert watermark.current(now=0.0) == (100, False)
+
+    def test_rows_of_a_round_count_when_it_ends(self) -> None:
+        watermark = SourceWatermark(delay_us=0, idle_after=5.0)
+        watermark.observe(0, 100, now=0.0, in_round=True)
+        assert watermark.current(now=0.0) == (None, True)
+        watermark.end_round()
+        assert watermark.current(now=0.0) == (100, False)
+
+    def test_it_goes_on_from_a_checkpoint(self) -> None:
+        watermark = SourceWatermark(delay_us=0, idle_after=5.0)
+        watermark.restore(70)
+        watermark.observe(0, 20, now=0.0, in_round=False)
+        assert watermark.current(now=0.0) == (70, False)
+
+
+class TestInputWatermark:
+    def test_nothing_is_known_before_all_channels_spoke(self) -> None:
+        inputs = InputWatermark("ab")
+        assert not inputs.update("a", Watermark(5, False))
+        assert inputs.current.value is None
+        assert inputs.update("b", Watermark(7, False))
+        assert inputs.current.value == 5
+
+    def test_an_idle_channel_does_not_count(self) -> None:
+        inputs = InputWatermark("ab")
+        inputs.update("a", Watermark(5, False))
+        inputs.update("b", Watermark(None, True))
+        assert inputs.current == Watermark(5, False)
+
+    def test_a_round_counts_when_all_are_through_it(self) -> None:
+        inputs = InputWatermark("ab")
+        for channel in "ab":
+            inputs.update(channel, Watermark(None, False, (("s", 1),)))
+        inputs.update("a", Watermark(100, False, (("s", 2),)))
+        assert inputs.current.value is None
+        inputs.update("b", Watermark(None, True, (("s", 2),)))
+        assert inputs.current == Watermark(100, False, (("s", 2),))
+
+    def test_rounds_of_different_sources_do_not_wait_for_each_other(self) -> None:
+        inputs = InputWatermark("ab")
+        inputs.update("a", Watermark(10, False, (("s", 9),)))
+        inputs.update("b", Watermark(20, False, (("t", 1),)))
+        assert inputs.current == Watermark(10, False, (("s", 9), ("t", 1)))
+
+    @given(st.lists(st.tuples(st.sampled_from("abc"), values, st.booleans())))
+    def test_it_never_goes_back(self, told: list[tuple[str, int | None, bool]]) -> None:
+        inputs = InputWatermark("abc")
+        before = None
+        for channel, value, idle in told:
+            inputs.update(channel, Watermark(value, idle))
+            now = inputs.current.value
+            assert before is None or (now is not None and now >= before)
+            before = now
+
+    def test_it_goes_on_from_a_checkpoint(self) -> None:
+        inputs = InputWatermark("a")
+        inputs.restore(50)
+        inputs.update("a", Watermark(40, False))
+        assert inputs.current.value == 50
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_the_order_in_which_channels_end_a_round_does_not_matter(order: str) -> None:
+    inputs = InputWatermark("ab")
+    told = {"a": Watermark(30, False, (("s", 1),)), "b": Watermark(20, False, (("s", 1),))}
+    for channel in order:
+        inputs.update(channel, told[channel])
+    assert inputs.current.value == 20
