@@ -176,7 +176,7 @@ def _from_seconds(call: Call, args: Args) -> pa.Array:
 def _scaled(call: Call, array: pa.Array, unit: int) -> pa.Array:
     values = numbers(array).astype(np.int64)
     most = np.iinfo(np.int64).max // unit
-    far = valid(array) & (np.abs(values) > most)
+    far = valid(array) & ((values > most) | (values < -most))
     fail_at(far, lambda row: f"[DATETIME_OVERFLOW] {array[row]} is too far away for a timestamp")
     return result(call, values * unit, array)
 
