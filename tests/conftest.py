@@ -1,21 +1,32 @@
-"""One Spark for the whole run of tests."""
+"""One Spark for the whole run of tests, and one Headway inside it.
+
+HEADWAY_TEST_MASTER names another Spark to run on, such as local-cluster[2,1,1024].
+"""
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
+import headway
 from headway.java import ensure_java
+from headway.session import slots
+
+NODES = 2
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Python reads datetimes without a zone in the zone of the machine; the tests' answers are in this one.
+    os.environ["TZ"] = "UTC"
+    time.tzset()
     session = (
-        SparkSession.builder.master("local[4]")
+        SparkSession.builder.master(os.environ.get("HEADWAY_TEST_MASTER", "local[4]"))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
@@ -25,3 +36,9 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def hw(spark: SparkSession) -> Iterator[headway.Headway]:
+    with headway.start(spark, nodes=NODES if slots(spark) > NODES else None) as started:
+        yield started

@@ -1,17 +1,7 @@
-"""A Headway for the tests of what a user touches."""
-
-from collections.abc import Iterator
+"""Streams for the tests of what a user touches."""
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-
-import headway
-
-
-@pytest.fixture(scope="module")
-def hw(spark: SparkSession) -> Iterator[headway.Headway]:
-    with headway.start(spark, nodes=2) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
