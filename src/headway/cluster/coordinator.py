@@ -165,10 +165,10 @@ class Coordinator:
         match heard:
             case protocol.Hello():
                 self._welcome(identity, heard)
-            case protocol.Report(_, metrics, facts):
+            case protocol.Report(node, metrics, facts):
                 for number, measured in metrics.items():
                     if (query := self._current(number)) is not None:
-                        query.report(measured, facts[number])
+                        query.report(node, measured, facts[number])
             case protocol.Deployed(number, node):
                 if (query := self._current(number)) is not None:
                     query.deployed(node)

@@ -150,13 +150,18 @@ class Failed:
 
 @dataclass(frozen=True)
 class EpochPassed:
-    """All operators of a node are through a barrier, and their states are written."""
+    """All operators of a node are through a barrier, and their states are written.
+
+    `measured` is what the node measured since its last report, with a draining barrier: who waited for all rows can
+    then see them counted.
+    """
 
     number: int
     node: int
     barrier: Barrier
     files: dict[int, str]
     values: dict[int, Any]
+    measured: tuple[QueryMetrics, dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)

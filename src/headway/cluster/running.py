@@ -84,6 +84,9 @@ class RunningQuery:
         self._held: list[tuple[float, float, float, int]] = []
         """Results that show when their epoch commits: (first arrival, last, polled, rows)."""
         self._metrics = QueryMetrics(spec.latency)
+        """What is measured in the driver."""
+        self._measured: dict[int, QueryMetrics] = {}
+        """What nodes have measured since the last progress."""
         self._totals = QueryMetrics(spec.latency)
         self._facts: dict[str, Any] = {}
         self._progress: deque[dict[str, Any]] = deque(maxlen=PROGRESS_KEPT)
@@ -144,6 +147,7 @@ class RunningQuery:
         self.number = self._coordinator.next_number(self)
         self._epoch = None
         self._held = []
+        self._measured = {}
         self._drains, self._draining = self._drains + self._draining, []
         self._sink.restore(self.number, self._sink_nodes())
 
@@ -226,6 +230,8 @@ class RunningQuery:
             self._make_progress(now)
 
     def epoch_passed(self, passed: protocol.EpochPassed) -> None:
+        if passed.measured is not None:
+            self.report(passed.node, *passed.measured)
         if self._epoch is not None and passed.barrier == self._epoch.barrier:
             self._epoch.passed[passed.node] = passed
             self._commit_if_complete(self._epoch)
@@ -263,6 +269,8 @@ class RunningQuery:
         plans = {stage.id for stage in self.stages if isinstance(stage, PlanStage)}
         positions = {stage: values[0] for stage, values in manifest.values.items() if stage in plans}
         self._tell(protocol.Committed(self.number, positions))
+        if self._draining:
+            self._make_progress(now)
         for waiting in self._draining:
             waiting.set()
         self._draining = []
@@ -310,13 +318,23 @@ class RunningQuery:
 
     # Progress.
 
-    def report(self, metrics: QueryMetrics, facts: dict[str, Any]) -> None:
-        """A node's counts of the last interval."""
-        self._metrics.merge(metrics)
+    def report(self, node: int, metrics: QueryMetrics, facts: dict[str, Any]) -> None:
+        """What a node has measured since its last report."""
+        known = self._measured.setdefault(node, metrics)
+        if known is not metrics:
+            known.follow(metrics)
         self._facts.update(facts)
 
-    def _make_progress(self, now: float) -> None:
+    def _take_metrics(self) -> QueryMetrics:
+        """What happened since the last progress, everywhere; a node that has not reported stands where it stood."""
         metrics, self._metrics = self._metrics, QueryMetrics(self.spec.latency)
+        for node, measured in self._measured.items():
+            metrics.merge(measured)
+            self._measured[node] = measured.carried()
+        return metrics
+
+    def _make_progress(self, now: float) -> None:
+        metrics = self._take_metrics()
         context = ProgressContext(
             self.spec.id,
             self.spec.run_id,

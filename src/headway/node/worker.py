@@ -371,10 +371,13 @@ class Node:
                 self.notify(lambda: self._fail(deployed, failure))
                 return
             values = {stage: state.value for stage, state in states.items() if state.value is not None}
-            done = protocol.EpochPassed(deployed.number, self.index, barrier, files, values)
-            self.notify(lambda: self.tell(done))
+            self.notify(lambda: self._tell_passed(deployed, barrier, files, values))
 
         self._writer.submit(write)
+
+    def _tell_passed(self, deployed: Deployed, barrier: Barrier, files: dict[int, str], values: dict[int, Any]) -> None:
+        measured = deployed.report(time.time()) if barrier.drain and not deployed.closed else None
+        self.tell(protocol.EpochPassed(deployed.number, self.index, barrier, files, values, measured))
 
     def _close(self) -> None:
         for deployed in self._deployed.values():

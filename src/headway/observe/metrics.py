@@ -152,6 +152,15 @@ class QueryMetrics:
             held.merge(state)
         self.watermark_us = _fold(max, self.watermark_us, later.watermark_us)
 
+    def carried(self) -> QueryMetrics:
+        """What holds on into the next interval: the gauges, every count at zero."""
+        gauges = QueryMetrics(self.target, watermark_us=self.watermark_us)
+        for key, source in self.sources.items():
+            gauges.sources[key] = SourceMetrics(source.description, 0, source.backlog, source.end, source.end)
+        for key, state in self.states.items():
+            gauges.states[key] = StateMetrics(state.operator, state.rows, bytes=state.bytes)
+        return gauges
+
     def _merge_counts(self, other: QueryMetrics) -> None:
         self.output_rows += other.output_rows
         self.met += other.met
