@@ -85,11 +85,9 @@ class MemoryStream:
     Structured Streaming, read the same; with a `directory` of its own the stream outlives the process, and opening it
     again goes on behind the rows that are there.
 
-    >>> spark = getfixture("spark")
-    >>> stream = MemoryStream(spark, "id long, word string")
-    >>> stream.addData((1, "one"), (2, "two"))
-    >>> stream.toDF().isStreaming
-    True
+        stream = MemoryStream(spark, "id long, word string")
+        query = hw.writeStream(stream.toDF()).format("memory").queryName("words").start()
+        stream.addData((1, "one"), (2, "two"))
     """
 
     def __init__(

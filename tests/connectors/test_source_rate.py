@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from source_helpers import open_remote, source_of
 
+import headway.connectors.sources
 from headway.errors import InvalidOption, UnsupportedPlan
 
 SCHEMA = "timestamp timestamp, value long"
@@ -160,6 +162,11 @@ def test_rate_micro_batch_goes_on_with_the_next_batch_at_once():
 def test_bad_options_are_named(format, options, words):
     with pytest.raises(InvalidOption, match=words):
         open_remote(source_of(format, SCHEMA, **options))
+
+
+def test_the_example_of_open_source():
+    result = doctest.testmod(headway.connectors.sources)
+    assert (result.attempted, result.failed) == (6, 0)
 
 
 def test_what_only_spark_has_falls_back():
