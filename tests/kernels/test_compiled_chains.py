@@ -139,6 +139,13 @@ CASES = [
     projection([col("name"), col("l"), call("Add", INT, col("i"), lit(1, INT), ansi=False)]),
     filtering(call("GreaterThan", BOOL, col("d"), lit(0.0, DOUBLE)), [col("name"), col("b"), col("day"), window()]),
     filtering(call("IsNotNull", BOOL, col("name")), [col("name"), call("IsNull", BOOL, col("l"))]),
+    filtering(
+        call("EqualTo", BOOL, call("Remainder", LONG, col("l"), lit(7), ansi=True), lit(0)),
+        [
+            call("IntegralDivide", LONG, col("l"), lit(-1), ansi=False),
+            call("Divide", DOUBLE, col("d"), lit(4.0, DOUBLE), ansi=True),
+        ],
+    ),
     joined("inner", [5, 7, 100, None, -7]),
     joined("left", [5, 7, 100, None, -7]),
     joined("left", [5, 7 * 10**12, 100, -7, 3]),

@@ -196,6 +196,7 @@ def _frame(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
     return spark.createDataFrame(pa.Table.from_batches([rows]), struct)
 
 
+@pytest.mark.timeout(300)  # one kernel with a hundred expressions takes a while to compile on a busy machine
 @pytest.mark.parametrize("rows", [ROWS, ORDINARY], ids=["nulls", "no nulls"])
 def test_values_without_ansi(spark: SparkSession, rows: list[tuple[object, ...]]) -> None:
     spark.conf.set("spark.sql.ansi.enabled", "false")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import types as T
 
-from headway.dataflow.expr import Call
+from headway.dataflow.expr import Call, Expr, Literal
 from headway.kernels.compiled.emitter import Emitter, Scope, compiles
 from headway.kernels.compiled.expressions.comparison import compared
 from headway.kernels.compiled.expressions.operands import is_ansi, operands, strict
@@ -79,11 +79,16 @@ def _abs(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
 def _divided(call: Call, emitter: Emitter, scope: Scope) -> tuple[str, str, str]:
     """Dividend, divisor and nullness; the divisor is looked at first, and zero fails or gives null."""
     (right, left), null = operands(call.args[::-1], emitter, scope)
-    zero = f"({right} == 0)"
+    # Most divisors are constants; a filter by a remainder that cannot fail need not branch.
+    zero = "False" if _is_constant_other_than(0, call.args[1]) else f"({right} == 0)"
     if is_ansi(call):
         emitter.fail_if(both(zero, negate(null)))
         return left, right, null
     return left, right, emitter.let(either(null, zero))
+
+
+def _is_constant_other_than(value: int, expr: Expr) -> bool:
+    return isinstance(expr, Literal) and expr.value is not None and expr.value != value
 
 
 @compiles("Divide")
@@ -97,7 +102,7 @@ def _divide(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
 def _integral_divide(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     storage(call.args[0].type)
     left, right, null = _divided(call, emitter, scope)
-    if is_ansi(call):
+    if is_ansi(call) and not _is_constant_other_than(-1, call.args[1]):
         overflow = f"(({left} == INT64_MIN) & ({right} == -1))"
         emitter.fail_if(both(overflow, negate(null)))
     return strict(f"div({left}, {right})", null, emitter)
