@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Protocol
 
 from pyspark.errors import StreamingQueryException
@@ -9,6 +10,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 HEADWAY = "headway"
 SPARK = "spark"
+_SETTLE_TIMEOUT = 10.0
 
 
 class Run(Protocol):
@@ -48,6 +50,8 @@ class StreamingQuery:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._settled = threading.Event()
+        """Set when the query has ended and nothing is left of it in `hw.streams`."""
 
     @property
     def engine(self) -> str:
@@ -92,6 +96,8 @@ class StreamingQuery:
         if timeout is not None and (isinstance(timeout, bool) or timeout < 0):
             raise ValueError(f"timeout must be a number of seconds, zero or more, not {timeout!r}")
         ended = self._run.wait(timeout)
+        if ended:
+            self._settled.wait(_SETTLE_TIMEOUT)
         error = self._run.error() if ended else None
         if error is not None:
             raise error
@@ -103,6 +109,7 @@ class StreamingQuery:
 
     def stop(self) -> None:
         self._run.stop()
+        self._settled.wait(_SETTLE_TIMEOUT)
 
     def explain(self, extended: bool = False) -> None:
         """Print how the query runs."""

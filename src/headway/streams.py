@@ -73,8 +73,7 @@ class StreamingQueryManager:
 
     def get(self, id: str) -> StreamingQuery | None:
         """The active query of this id, None if there is none."""
-        with self._changed:
-            return self._active.get(id)
+        return next((query for query in self.active if query.id == id), None)
 
     def awaitAnyTermination(self, timeout: float | None = None) -> bool | None:
         """Wait until any query has ended since the start or `resetTerminated`; raise its error if it failed."""
@@ -130,6 +129,7 @@ class StreamingQueryManager:
                 del self._active[query.id]
             self._ended.append(error)
             self._changed.notify_all()
+        query._settled.set()
         told = str(error) if error is not None else None
         self._tell_later("onQueryTerminated", QueryTerminatedEvent(UUID(query.id), UUID(query.runId), told, None))
 
