@@ -51,13 +51,7 @@ def launch(
         checkpoint.discard()
         if not fallback:
             raise
-        warnings.warn(
-            f"{reason}; so query {settings.name or 'without a name'} runs on Structured Streaming "
-            "(start(fallback=False) makes this an error)",
-            FallbackWarning,
-            stacklevel=_TO_USER_CODE - 1,
-        )
-        return _launch_spark(spark, streams, settings, checkpoint)
+        return _launch_spark(spark, streams, settings, checkpoint, reason)
     except BaseException:
         checkpoint.discard()
         raise
@@ -162,10 +156,20 @@ def _make_way(spark: SparkSession, streams: StreamingQueryManager, id: str | Non
 
 
 def _launch_spark(
-    spark: SparkSession, streams: StreamingQueryManager, settings: WriteSettings, checkpoint: Checkpoint
+    spark: SparkSession,
+    streams: StreamingQueryManager,
+    settings: WriteSettings,
+    checkpoint: Checkpoint,
+    reason: UnsupportedPlan,
 ) -> StreamingQuery:
     if not checkpoint.temporary:
         _make_way(spark, streams, checkpoints.check_for_spark(checkpoint))
+    warnings.warn(
+        f"{reason}; so query {settings.name or 'without a name'} runs on Structured Streaming "
+        "(start(fallback=False) makes this an error)",
+        FallbackWarning,
+        stacklevel=_TO_USER_CODE,
+    )
     writer = settings.spark_writer
     if settings.format == "foreach":
         writer.foreach(settings.payload)

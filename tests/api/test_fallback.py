@@ -111,8 +111,9 @@ def test_a_second_run_on_a_checkpoint_takes_the_place_of_the_first(
     assert (first.isActive, second.isActive) == (False, True)
     spark.conf.set("spark.sql.streaming.stopActiveRunOnRestart", "false")
     try:
+        writer = hw.writeStream(unsupported).format("noop").option("checkpointLocation", str(tmp_path))
         with pytest.raises(InvalidOption, match="checkpointLocation"):
-            start(hw, unsupported, tmp_path)
+            writer.start()
     finally:
         spark.conf.unset("spark.sql.streaming.stopActiveRunOnRestart")
         second.stop()
@@ -120,8 +121,9 @@ def test_a_second_run_on_a_checkpoint_takes_the_place_of_the_first(
 
 def test_a_checkpoint_of_headway_is_not_given_to_spark(hw: Headway, unsupported: DataFrame, tmp_path: Path) -> None:
     (tmp_path / "metadata").write_text(json.dumps({"id": "6a3ff8ac-6bf7-4f23-b0e8-cc47f4ef2c2c", "engine": "headway"}))
+    writer = hw.writeStream(unsupported).format("noop").option("checkpointLocation", str(tmp_path))
     with pytest.raises(InvalidOption, match="new checkpointLocation"):
-        start(hw, unsupported, tmp_path)
+        writer.start()
 
 
 def test_a_checkpoint_of_spark_goes_on_in_spark(hw: Headway, rate: DataFrame, tmp_path: Path) -> None:
