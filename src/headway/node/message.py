@@ -16,12 +16,13 @@ import pyarrow as pa
 
 
 class Watermark(NamedTuple):
-    """How far event time is (None: not known), whether the sender has nothing more for now, and the planning rounds
-    of sources up to which it holds."""
+    """How far event time is (None: not known), whether the sender has nothing more for now, the planning rounds of
+    sources up to which it holds, and the same of every watermark step upstream: (step, value, idle)."""
 
     value: int | None
     idle: bool
     rounds: tuple[tuple[str, int], ...] = ()
+    steps: tuple[tuple[int, int | None, bool], ...] = ()
 
 
 class Barrier(NamedTuple):

@@ -3,7 +3,8 @@
 1. At a watermark step, every source partition has its own watermark: its highest event time less the delay. The step's
    is the least of its partitions. A partition that was silent for a while does not hold back the others; when all are
    silent, the highest counts.
-2. Where inputs meet, the same: the least of those that are not idle, else the highest. A watermark never goes back.
+2. Where the channels of several nodes meet, the same, step by step; then the least of all steps counts, idle or not,
+   as Spark has it: a silent stream is waited for, a silent partition is not. A watermark never goes back.
 3. A planned source is read in rounds, on several nodes at once. Rows of one round are not late to each other, as in a
    micro-batch of Spark's; so what a node says of a round counts only when all inputs are through that round.
 """
@@ -16,7 +17,7 @@ from collections.abc import Hashable, Iterable
 from headway.node.message import Watermark
 
 NOTHING = Watermark(None, False)
-Rounds = tuple[tuple[str, int], ...]
+Steps = tuple[tuple[int, int | None, bool], ...]
 
 
 def combine(values: Iterable[tuple[int | None, bool]]) -> tuple[int | None, bool]:
@@ -26,6 +27,12 @@ def combine(values: Iterable[tuple[int | None, bool]]) -> tuple[int | None, bool
     if active:
         return (None if any(value is None for value in active) else min(v for v in active if v is not None)), False
     return max((value for value, _ in known if value is not None), default=None), True
+
+
+def _least(steps: Steps) -> tuple[int | None, bool]:
+    values = [value for _, value, _ in steps]
+    least = None if None in values else min(value for value in values if value is not None)
+    return least, all(idle for _, _, idle in steps)
 
 
 class SourceWatermark:
@@ -92,15 +99,24 @@ class InputWatermark:
         for c, pending in self._pending.items():
             while pending and all(round <= rounds[origin] for origin, round in pending[0].rounds):
                 self._counts[c] = pending.popleft()
-        value, idle = combine((w.value, w.idle) for w in self._counts.values())
+        steps = self._steps()
+        value, idle = _least(steps) if steps else combine((w.value, w.idle) for w in self._counts.values())
         if self.current.value is not None and (value is None or value < self.current.value):
             value = self.current.value
-        before, self.current = self.current, Watermark(value, idle, tuple(sorted(rounds.items())))
+        before, self.current = self.current, Watermark(value, idle, tuple(sorted(rounds.items())), steps)
         return before != self.current
 
     def restore(self, reached: int) -> None:
         """Go on from a watermark that was reached before a restart."""
         self.current = Watermark(reached, False)
+
+    def _steps(self) -> Steps:
+        """How far each watermark step is, over all channels."""
+        told: dict[int, list[tuple[int | None, bool]]] = {}
+        for watermark in self._counts.values():
+            for step, value, idle in watermark.steps:
+                told.setdefault(step, []).append((value, idle))
+        return tuple((step, *combine(values)) for step, values in sorted(told.items()))
 
     def _common(self) -> dict[str, int]:
         """The rounds that every channel that knows of them is through."""

@@ -102,7 +102,7 @@ class ChainOperator(Operator):
             self._publish(message, self._event_time.current(now))
 
     def _publish(self, cause: Message, current: tuple[int | None, bool]) -> None:
-        watermark = Watermark(*current, self.inputs.current.rounds)
+        watermark = Watermark(*current, self.inputs.current.rounds, ((self.stage, *current),))
         if watermark != self._told:
             self._told = watermark
             self._pass_on(watermark, cause)
