@@ -1,4 +1,4 @@
-"""Aggregations through the whole engine give Spark's batch answer: complete mode, update's last rows, append's closed windows."""
+"""Aggregations through the whole engine give Spark's batch answer, in every output mode."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 
 def _all_functions(df: DataFrame) -> list[Any]:
     numbers = [F.sum(c).alias(f"sum_{c}") for c in "kyhidm"] + [F.avg(c).alias(f"avg_{c}") for c in "kyhidm"]
-    every = [
-        function(c) for c in ["b", "i", "f", "d", "m", "s", "x", "day", "ts", "ntz"] for function in (F.min, F.max)
-    ]
+    # 0.0 and -0.0 are equal: which of them is the least depends on the order of rows, in Spark as here.
+    floats = [F.col(c) + F.lit(0).cast("float") for c in "fd"]
+    plain = [F.col(c) for c in ["b", "i", "m", "s", "x", "day", "ts", "ntz"]]
+    every = [function(c) for c in [*floats, *plain] for function in (F.min, F.max)]
     counts = [F.count("*"), F.count("s"), F.count_if("b"), F.approx_count_distinct("s"), F.approx_count_distinct("i")]
     return [*numbers, *every, *counts]
 
@@ -26,7 +27,7 @@ COMPLETE: dict[str, Build] = {
     "all functions by key": lambda df: df.groupBy("k").agg(*_all_functions(df)),
     "all functions in one group": lambda df: df.agg(*_all_functions(df)),
     "fixed width": lambda df: df.groupBy("k").agg(
-        F.count("*"), F.sum("i"), F.avg("d"), F.min("d"), F.max("f"), F.sum("y")
+        F.count("*"), F.sum("i"), F.avg("d"), F.min("h"), F.max(F.col("d") + 0.0), F.sum("y")
     ),
     "by every kind of key": lambda df: df.groupBy("s", "b", "f", "m", "x", "day", "ntz").count(),
     "by a double": lambda df: df.groupBy("d").agg(F.count("*"), F.sum("k")),

@@ -12,7 +12,8 @@ def _sql(df: DataFrame) -> DataFrame:
     df.createOrReplaceTempView("engine_events")
     return df.sparkSession.sql(
         "SELECT upper(s) AS name, k * 10 + coalesce(i, -1) AS total, "
-        "CASE WHEN b THEN 'yes' WHEN NOT b THEN 'no' END AS said FROM engine_events WHERE k IN (1, 2, 3) AND (s IS NULL OR length(s) < 7)"
+        "CASE WHEN b THEN 'yes' WHEN NOT b THEN 'no' END AS said "
+        "FROM engine_events WHERE k IN (1, 2, 3) AND (s IS NULL OR length(s) < 7)"
     )
 
 

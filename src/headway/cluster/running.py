@@ -16,6 +16,7 @@ import enum
 import pickle
 import threading
 import time
+import traceback
 import zlib
 from collections import deque
 from collections.abc import Callable
@@ -290,8 +291,9 @@ class RunningQuery:
 
     def _sink_says(self, result: Any) -> None:
         if isinstance(result, SinkFailed):
-            error = result.error
-            self._end(error if isinstance(error, Exception) else RuntimeError(str(error)))
+            error = StreamingQueryFailed("".join(traceback.format_exception(result.error)).strip())
+            error.__cause__ = result.error
+            self._end(error)
         elif result.number != self.number or self.life is Life.ENDED:
             return
         elif isinstance(result, Restored):
