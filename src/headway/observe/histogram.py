@@ -21,7 +21,7 @@ class LatencyHistogram:
     >>> latencies.record(0.002, count=99)
     >>> latencies.record(1.5)
     >>> latencies.percentiles()["P50"], latencies.percentiles()["P99"]
-    (2.0, 2.0)
+    (2.007, 2.007)
     """
 
     __slots__ = ("_hdr", "_pending")
