@@ -50,7 +50,8 @@ class _SpoolReader(DataSourceStreamReader):  # type: ignore[misc]
         return {p: self._end(int(p), number) for p, number in start.items()}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        return [_Slice(int(p), start[p], end[p]) for p in sorted(end, key=int) if start[p] < end[p]]
+        # All of them, also those with nothing new: a partition is known by its place in the list.
+        return [_Slice(int(p), start[p], end[p]) for p in sorted(end, key=int)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         target = to_arrow_schema(self._schema, timezone="UTC")

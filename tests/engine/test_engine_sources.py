@@ -145,16 +145,16 @@ class NumberSource(DataSource):  # type: ignore[misc]
         return Numbers()
 
 
-class SimpleNumberSource(NumberSource):
+class SimpleNumberSource(DataSource):  # type: ignore[misc]
     @classmethod
     def name(cls) -> str:
         return "engine_simple_numbers"
 
+    def schema(self) -> str:
+        return "n long"
+
     def simpleStreamReader(self, schema: Any) -> SimpleDataSourceStreamReader:
         return SimpleNumbers()
-
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        raise NotImplementedError
 
 
 @pytest.mark.parametrize(("source", "count"), [(NumberSource, 200), (SimpleNumberSource, 100)])

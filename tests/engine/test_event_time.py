@@ -16,7 +16,7 @@ from headway.query import StreamingQuery
 from headway.testing import MemoryStream
 
 SCHEMA = "ts timestamp, v long"
-PATIENCE = 60.0
+PATIENCE = 30.0
 
 
 def at(seconds: int) -> dt.datetime:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from engine_cases import Build, Runner, same
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -24,7 +24,9 @@ QUERIES: dict[str, tuple[str, Build]] = {
     "filter": ("append", lambda df: df.where("k > 0 AND (d IS NULL OR d < 10)").select("k", "d")),
     "by key": (
         "complete",
-        lambda df: df.groupBy("k").agg(F.count("*"), F.sum("m"), F.max("d"), F.min("s"), F.approx_count_distinct("s")),
+        lambda df: df.groupBy("k").agg(
+            F.count("*"), F.sum("m"), F.max(F.col("d") + 0.0), F.min("s"), F.approx_count_distinct("s")
+        ),
     ),
     "by double": ("complete", lambda df: df.groupBy("d").agg(F.count("*"), F.max("ts"))),
     "windows": ("complete", lambda df: df.groupBy(F.window("ts", "1 hour", "20 minutes"), "s").agg(F.count("k"))),
@@ -56,7 +58,8 @@ def running(request: pytest.FixtureRequest, spark: SparkSession, hw: Headway) ->
     runner.stop()
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# The queries keep all rows they were given, so a smaller example would not stand alone.
+@settings(max_examples=4, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(pieces=PIECES)
 def test_any_rows_in_any_pieces(running: Running, spark: SparkSession, pieces: list[tuple[int, list[Any]]]) -> None:
     for partition, rows in pieces:

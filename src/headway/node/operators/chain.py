@@ -111,11 +111,20 @@ class ChainOperator(Operator):
         self._pass_on(self.inputs.current, cause)
 
     def _pass_on(self, watermark: Watermark, cause: Message) -> None:
-        if self._aggregates and self._flush_every is None and watermark.value is not None:
-            self._flush(watermark.value)
+        if self._aggregates and self._flush_every is None:
+            self._flush_ended(watermark)
         if watermark.value is not None:
             self.host.metrics.watermark_us = watermark.value
         self.tell(watermark, cause)
+
+    def _flush_ended(self, watermark: Watermark) -> None:
+        """Let go what may end downstream: there, what is idle here is overtaken by what other nodes say."""
+        steps = [(value, idle) for _, value, idle in watermark.steps] or [(watermark.value, watermark.idle)]
+        active = [value for value, idle in steps if not idle]
+        if not active:
+            self._flush(None)
+        elif None not in active:
+            self._flush(min(value for value in active if value is not None))
 
     def _flush_if_due(self) -> None:
         if self._flush_every is None:
