@@ -23,7 +23,8 @@ ADS = 1000
 CAMPAIGNS = 100
 FIELDS = ("event_time", "user_id", "page_id", "ad_id", "ad_type", "event_type", "ip_address", "padding")
 DDL = "event_time timestamp, " + ", ".join(f"{name} bigint" for name in FIELDS[1:])
-_SCHEMA = pa.schema([pa.field(FIELDS[0], pa.timestamp("us", "UTC")), *(pa.field(n, pa.int64()) for n in FIELDS[1:])])
+_TYPES = (pa.timestamp("us", "UTC"), *[pa.int64()] * 7)
+_SCHEMA = pa.schema([pa.field(name, type_) for name, type_ in zip(FIELDS, _TYPES, strict=True)])
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -35,31 +36,63 @@ def _mix(x: Any) -> Any:
 
 
 @numba.njit(nogil=True, cache=True)
-def generate(first: int, step: int, t0_us: int, rate: int, seed: int, columns: Any) -> None:
-    """Fill columns (8 by rows) with the events first, first + step, …"""
-    rows = columns.shape[1]
+def _times(first: int, step: int, t0_us: int, rate: int, column: Any) -> None:
+    """Scheduled emissions, t0 + floor(i * 1e6 / rate), with one division for all."""
+    whole, rest = divmod(first * 1_000_000, rate)
+    whole_step, rest_step = divmod(step * 1_000_000, rate)
+    at = t0_us + whole
+    for row in range(column.shape[0]):
+        column[row] = at
+        rest += rest_step
+        carry = 1 if rest >= rate else 0
+        rest -= carry * rate
+        at += whole_step + carry
+
+
+@numba.njit(nogil=True, cache=True)
+def _random(first: int, step: int, seed: int, users: Any, pages: Any) -> None:
     scale = np.uint64(1_000_000)
-    number = first
-    ad, kind, event = first % 1000, first % 5, first % 3
-    ad_step, kind_step, event_step = step % 1000, step % 5, step % 3
-    for row in range(rows):
-        random = _mix(np.uint64(number) + np.uint64(seed))
-        columns[0, row] = t0_us + number * 1_000_000 // rate
+    for row in range(users.shape[0]):
+        random = _mix(np.uint64(first + row * step) + np.uint64(seed))
         # The high part of a product maps 32 random bits to a range without a division.
-        columns[1, row] = np.int64(((random & np.uint64(0xFFFFFFFF)) * scale) >> np.uint64(32)) + 1
-        columns[2, row] = np.int64(((random >> np.uint64(32)) * scale) >> np.uint64(32)) + 1
-        columns[3, row] = ad + 1
-        columns[4, row] = kind
-        columns[5, row] = event
-        columns[6, row] = -1
-        columns[7, row] = 0
-        number += step
-        ad += ad_step
-        ad -= 1000 if ad >= 1000 else 0
-        kind += kind_step
-        kind -= 5 if kind >= 5 else 0
-        event += event_step
-        event -= 3 if event >= 3 else 0
+        users[row] = np.int64(((random & np.uint64(0xFFFFFFFF)) * scale) >> np.uint64(32)) + 1
+        pages[row] = np.int64(((random >> np.uint64(32)) * scale) >> np.uint64(32)) + 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _repeat(pattern: Any, phase: int, column: Any) -> None:
+    """`pattern` over and over, from `phase` on."""
+    period, rows = pattern.shape[0], column.shape[0]
+    at, row = phase % period, 0
+    while row < rows:
+        length = min(period - at, rows - row)
+        column[row : row + length] = pattern[at : at + length]
+        row += length
+        at = 0
+
+
+@numba.njit(nogil=True, cache=True)
+def generate(
+    first: int, step: int, t0_us: int, rate: int, seed: int, ads: Any, kinds: Any, events: Any, out: Any
+) -> None:
+    """Fill `out` (8 columns by rows) with the events first, first + step, …
+
+    The three patterns are those of a partition; they repeat every 1000, 5 and 3 of its events.
+    """
+    turn = first // step
+    _times(first, step, t0_us, rate, out[0])
+    _random(first, step, seed, out[1], out[2])
+    _repeat(ads, turn, out[3])
+    _repeat(kinds, turn, out[4])
+    _repeat(events, turn, out[5])
+    out[6] = -1
+    out[7] = 0
+
+
+def _pattern(first: int, step: int, period: int, added: int) -> Any:
+    """Enough turns of (i mod period) + added over a partition's events that copying them is cheap."""
+    turns = period * max(1, 4096 // period)
+    return (first % step + np.arange(turns) * step) % period + added
 
 
 class YsbPartition:
@@ -67,6 +100,8 @@ class YsbPartition:
 
     def __init__(self, position: dict[str, int]) -> None:
         self._at = dict(position)
+        first, step = position["next"], position["step"]
+        self._patterns = _pattern(first, step, ADS, 1), _pattern(first, step, 5, 0), _pattern(first, step, 3, 0)
 
     def _due(self, now: float) -> int:
         """Events of this partition that are scheduled up to `now` and not given yet."""
@@ -84,13 +119,16 @@ class YsbPartition:
         if rows <= 0:
             return None
         at = self._at
-        columns = np.empty((len(FIELDS), rows), np.int64)
-        generate(at["next"], at["step"], at["t0_us"], at["rate"], at["seed"], columns)
+        block = pa.allocate_buffer(len(FIELDS) * rows * 8)
+        columns = np.frombuffer(block, np.int64).reshape(len(FIELDS), rows)
+        generate(at["next"], at["step"], at["t0_us"], at["rate"], at["seed"], *self._patterns, columns)
         last = at["next"] + (rows - 1) * at["step"]
         arrived = self._time(at["next"]), self._time(last)
         at["next"] = last + at["step"]
+        width = rows * 8
         arrays = [
-            pa.Array.from_buffers(f.type, rows, [None, pa.py_buffer(c)]) for f, c in zip(_SCHEMA, columns, strict=True)
+            pa.Array.from_buffers(type_, rows, [None, block.slice(n * width, width)], 0)
+            for n, type_ in enumerate(_TYPES)
         ]
         return Polled(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA), *arrived)
 

@@ -46,10 +46,8 @@ class Message(NamedTuple):
     watermark: Watermark | None = None
     barrier: Barrier | None = None
     marker: bool = False
-
-    @property
-    def size(self) -> int:
-        return 0 if self.batch is None else self.batch.nbytes
+    size: int = 0
+    """Bytes of the rows, about."""
 
 
 def message_header(message: Message) -> tuple[Any, ...]:

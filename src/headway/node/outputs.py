@@ -64,8 +64,9 @@ class ByKey:
             return
         owners = owners_of(message.batch, self._keys, len(self.ports))
         for owner in np.unique(owners):
-            rows = pa.array(np.flatnonzero(owners == owner))
-            self.ports[owner].send(message._replace(batch=message.batch.take(rows)))
+            rows = np.flatnonzero(owners == owner)
+            size = message.size * len(rows) // len(owners)
+            self.ports[owner].send(message._replace(batch=message.batch.take(pa.array(rows)), size=size))
 
 
 def owners_of(batch: pa.RecordBatch, keys: Sequence[int], owners: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

@@ -49,7 +49,7 @@ from headway.scheduling import Head, make_policy
 
 REPORT_EVERY = 1.0
 COORDINATOR_SILENCE = 60.0
-POLL_EVERY = 0.0002
+POLL_EVERY = 0.0005
 LONGEST_WAIT = 0.1
 
 

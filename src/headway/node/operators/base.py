@@ -65,6 +65,8 @@ class Operator:
         self.queued = False
         """True iff the scheduler holds this operator."""
         self._serial = 0
+        self._row_bytes: float | None = None
+        """Bytes per row of the output, 0 if it varies; None until the first batch."""
         self._aligned = 0
 
     def start(self) -> None:
@@ -169,9 +171,17 @@ class Operator:
     ) -> None:
         """Send rows downstream."""
         self._serial += 1
-        message = Message(batch, p, t, first_t, polled, self._serial, partition)
+        size = self._size(batch)
+        message = Message(batch, p, t, first_t, polled, self._serial, partition, size=size)
         for output in self.outputs:
             output.rows(message)
+
+    def _size(self, batch: pa.RecordBatch) -> int:
+        """The bytes of a batch. Arrow's own count takes 30 microseconds, so rows of fixed width are multiplied."""
+        if self._row_bytes is None:
+            fixed = [pa.types.is_primitive(type_) and type_.bit_width for type_ in batch.schema.types]
+            self._row_bytes = sum(fixed) / 8 if all(fixed) else 0.0
+        return int(batch.num_rows * self._row_bytes) if self._row_bytes else batch.nbytes
 
     def tell(self, watermark: Watermark, cause: Message) -> None:
         """Send a watermark downstream; results that it triggers are timed from its cause."""

@@ -21,6 +21,8 @@ from headway.node.watermarks import SourceWatermark
 MAX_GROUPS = 1 << 20
 """Partial groups held before all leave early: bounds the memory of the first step."""
 COMPILED_CHECK = 0.05
+PUBLISH_EVERY = 0.001
+"""The watermark goes on at most so often: at full speed a batch takes less, and every operator downstream is told."""
 
 
 class ChainOperator(Operator):
@@ -52,6 +54,10 @@ class ChainOperator(Operator):
         self._flushed = 0.0
         self._flush_armed = False
         self._next_check = 0.0
+        self._published = 0.0
+        self._publish_armed = False
+        self._unpublished: Message | None = None
+        """The first message since the watermark was told, which what it triggers is timed from."""
 
     @property
     def compiled(self) -> bool:
@@ -98,11 +104,20 @@ class ChainOperator(Operator):
         metrics = self.host.metrics
         if highest is not None and (metrics.event_max_us is None or highest > metrics.event_max_us):
             metrics.event_max_us = highest
-        if not in_round:
+        if in_round:
+            return
+        if now - self._published >= PUBLISH_EVERY:
             self._publish(message, self._event_time.current(now))
+            return
+        self._unpublished = self._unpublished or message
+        if not self._publish_armed:
+            self._publish_armed = True
+            self.host.at(self._published + PUBLISH_EVERY, self)
 
     def _publish(self, cause: Message, current: tuple[int | None, bool]) -> None:
         watermark = Watermark(*current, self.inputs.current.rounds, ((self.stage, *current),))
+        self._published = self.host.now()
+        self._unpublished = None
         if watermark != self._told:
             self._told = watermark
             self._pass_on(watermark, cause)
@@ -153,11 +168,14 @@ class ChainOperator(Operator):
             self._flush_armed = False
             if self._oldest is not None:
                 self._flush(None)
+        if self._publish_armed:
+            self._publish_armed = False
+            self._tell_watermark(now)
         if now >= self._next_check:
             self._next_check = now + COMPILED_CHECK
             self.host.at(self._next_check, self)
             self.change_over()
-            self._notice_silence(now)
+            self._tell_watermark(now)
         self.schedule()
 
     def change_over(self) -> None:
@@ -173,9 +191,10 @@ class ChainOperator(Operator):
         if kernel is not None or self._ticket.failed:
             self._ticket = None
 
-    def _notice_silence(self, now: float) -> None:
+    def _tell_watermark(self, now: float) -> None:
+        """Rows may have moved it since it was told, or partitions have fallen silent."""
         if self._event_time is not None and self._told.value is not None:
-            cause = Message(t=now, first_t=now, polled=now)
+            cause = self._unpublished or Message(t=now, first_t=now, polled=now)
             self._publish(cause, self._event_time.current(now, all_idle=self.inputs.current.idle))
 
     def on_barrier(self, barrier: Barrier) -> None:
