@@ -1,6 +1,5 @@
 """A query on Headway's nodes, through the same handle as Spark's."""
 
-import glob
 import tempfile
 from pathlib import Path
 
@@ -56,14 +55,16 @@ def test_a_restart_keeps_the_id_and_goes_on(
     assert sorted(row.id for row in spark.table("again").collect()) == [1, 2, 3, 4]
 
 
-def test_a_temporary_checkpoint_goes_with_the_query(hw: Headway, stream: MemoryStream) -> None:
-    mine = f"{tempfile.gettempdir()}/headway-checkpoint-*"
-    before = set(glob.glob(mine))
-    query = start(hw, stream.toDF(), "temporary")
-    (made,) = set(glob.glob(mine)) - before
-    assert (Path(made) / "metadata").exists()
+def test_a_temporary_checkpoint_goes_with_the_query(
+    hw: Headway, stream: MemoryStream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    df = stream.toDF()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    query = start(hw, df, "temporary")
+    (made,) = tmp_path.glob("headway-checkpoint-*")
+    assert (made / "metadata").exists()
     query.stop()
-    assert not Path(made).exists()
+    assert not made.exists()
 
 
 def test_the_users_own_error_ends_the_query_and_no_other(hw: Headway, stream: MemoryStream) -> None:

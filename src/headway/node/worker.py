@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import heapq
+import importlib
 import os
 import pickle
 import time
@@ -389,4 +390,7 @@ class Node:
 
 def run_node(config: protocol.NodeConfig) -> None:
     """The body of a node's Spark task."""
+    # Deployments bring objects of these; importing them then would hold up the queries that run already.
+    for module in ("headway.connectors.sinks", "headway.connectors.sources", "headway.kernels.expressions"):
+        importlib.import_module(module)
     Node(config).run()
