@@ -1,44 +1,40 @@
-"""Latency histograms: cheap to record into, exact to add up across nodes, percentiles in milliseconds."""
+"""Latency histograms: cheap to record into, small to send, exact to add up across nodes, percentiles in milliseconds.
+
+A latency is rounded down to eight significant bits of its microseconds, an error below 1 %, and counted in a dict: that
+costs a third of a microsecond, and what travels is only what was seen.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
-from hdrh.histogram import HdrHistogram
-
 PERCENTILES = {"P0": 0.0, "P50": 50.0, "P90": 90.0, "P95": 95.0, "P99": 99.0}
 
-_HIGHEST_US = 3_600_000_000
-_DIGITS = 2
 _BITS = 8
 _SPAN_POINTS = 4
 
 
 class LatencyHistogram:
-    """Counts of latencies from 1 microsecond to an hour, to within 1 %.
+    """Counts of latencies.
 
     >>> latencies = LatencyHistogram()
     >>> latencies.record(0.002, count=99)
     >>> latencies.record(1.5)
     >>> latencies.percentiles()["P50"], latencies.percentiles()["P99"]
-    (2.007, 2.007)
+    (2.0, 2.0)
     """
 
-    __slots__ = ("_hdr", "_pending")
+    __slots__ = ("_counts",)
 
-    def __init__(self, encoded: bytes | None = None) -> None:
-        self._hdr = HdrHistogram.decode(encoded) if encoded else HdrHistogram(1, _HIGHEST_US, _DIGITS)
-        # Recording into a dict of rounded values costs a quarter of recording into the histogram itself.
-        self._pending: dict[int, int] = {}
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
 
     def record(self, seconds: float, count: int = 1) -> None:
-        """Count `count` results of this latency; below zero (clocks differ) counts as zero, beyond an hour as that."""
+        """Count `count` results of this latency; below zero (clocks differ) counts as zero."""
         micros = int(seconds * 1e6)
         surplus_bits = micros.bit_length() - _BITS
         if surplus_bits > 0:
             micros = micros >> surplus_bits << surplus_bits
-        pending = self._pending
-        pending[micros] = pending.get(micros, 0) + count
+        counts = self._counts
+        counts[micros] = counts.get(micros, 0) + count
 
     def record_span(self, lowest: float, highest: float, count: int) -> None:
         """Count `count` results whose latencies lie evenly between the two.
@@ -56,34 +52,34 @@ class LatencyHistogram:
             self.record(highest - i * step, share + (i < rest))
 
     def merge(self, other: LatencyHistogram) -> None:
-        self._folded().add(other._folded())
-
-    def encode(self) -> bytes:
-        encoded: bytes = self._folded().encode()
-        return encoded
+        counts = self._counts
+        for micros, count in other._counts.items():
+            counts[micros] = counts.get(micros, 0) + count
 
     @property
     def count(self) -> int:
-        return int(self._folded().total_count)
+        return sum(self._counts.values())
 
     def percentiles(self) -> dict[str, float]:
         """Milliseconds by the names of `PERCENTILES`, empty while nothing was recorded."""
-        values = self._folded().get_percentile_to_value_dict(list(PERCENTILES.values()))
-        return {name: values[at] / 1000 for name, at in PERCENTILES.items()} if values else {}
+        found = self._at(list(PERCENTILES.values()))
+        return dict(zip(PERCENTILES, found, strict=True)) if found else {}
 
     def summary(self) -> dict[str, float]:
         """Mean, median, tail and highest in milliseconds, empty while nothing was recorded."""
-        hdr = self._folded()
-        if not hdr.total_count:
+        if not self._counts:
             return {}
-        tail = {f"p{at}": hdr.get_value_at_percentile(at) / 1000 for at in (50, 95, 99)}
-        return {"mean": hdr.get_mean_value() / 1000, **tail, "max": hdr.get_max_value() / 1000}
+        mean = sum(max(micros, 0) * count for micros, count in self._counts.items()) / self.count / 1000
+        p50, p95, p99, highest = self._at([50.0, 95.0, 99.0, 100.0])
+        return {"mean": mean, "p50": p50, "p95": p95, "p99": p99, "max": highest}
 
-    def _folded(self) -> HdrHistogram:
-        for micros, count in self._pending.items():
-            self._hdr.record_value(min(max(micros, 0), _HIGHEST_US), count)
-        self._pending.clear()
-        return self._hdr
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return LatencyHistogram, (self.encode(),)
+    def _at(self, percentiles: list[float]) -> list[float]:
+        """Milliseconds at ascending percentiles: the lowest value that so many percent of the counts do not exceed."""
+        total = self.count
+        found: list[float] = []
+        seen = 0
+        for micros, count in sorted(self._counts.items()):
+            seen += count
+            while len(found) < len(percentiles) and seen >= total * percentiles[len(found)] / 100:
+                found.append(max(micros, 0) / 1000)
+        return found
