@@ -41,6 +41,11 @@ COMPLETE: dict[str, Build] = {
     "then a projection": lambda df: (
         df.groupBy("k").agg(F.sum("i").alias("sum")).select("k", (F.col("sum") * 2).alias("twice")).where("twice > 0")
     ),
+    "after a join": lambda df: (
+        df.join(df.sparkSession.createDataFrame([(0, "zero"), (1, "one")], "id long, word string"), F.expr("k = id"))
+        .groupBy("word")
+        .agg(F.count("*"), F.sum("i"))
+    ),
     "over a union": lambda df: df.select("k").union(df.select(F.col("i") % 3)).groupBy("k").count(),
 }
 
@@ -128,5 +133,8 @@ def test_closed_windows_come_once_in_append_mode(run: Runner) -> None:
     query.processAllAvailable()
     expected = build(run.spark.createDataFrame(rows, stream.schema)).collect()
     assert same(run.table(query)) == same(expected)
+    assert query.lastProgress is not None
+    (merge,) = [s for s in query.lastProgress["stateOperators"] if s["operatorName"] == "stateStoreSave"]
+    assert merge["numRowsTotal"] <= 2  # of the windows that are not closed yet
     watermark = max(row[11] for row in rows) - dt.timedelta(seconds=10)
     assert same(early) == same([row for row in expected if row.window.end <= watermark])

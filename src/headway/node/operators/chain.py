@@ -193,7 +193,7 @@ class ChainOperator(Operator):
 
     def _tell_watermark(self, now: float) -> None:
         """Rows may have moved it since it was told, or partitions have fallen silent."""
-        if self._event_time is not None and self._told.value is not None:
+        if self._event_time is not None and self._told.steps:  # told once: it knows its partitions
             cause = self._unpublished or Message(t=now, first_t=now, polled=now)
             self._publish(cause, self._event_time.current(now, all_idle=self.inputs.current.idle))
 
