@@ -6,7 +6,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import headway
 from bench.search import Trial
@@ -15,7 +15,9 @@ from bench.ysb.source import YsbSource
 from headway.observe.metrics import QueryMetrics
 
 WARM_UP = 3.0
-SETTLE = 2.0
+SETTLE = 3.0
+SETTLE_PER_QUERY = 0.5
+"""The first event is due when all queries run."""
 FIRST_GUESS = 4_000_000
 
 
@@ -38,7 +40,7 @@ class HeadwayYsb:
 
     def _warm_up(self) -> None:
         """Have the query's kernels compiled before anything is timed: once per machine."""
-        one = self._start("ysb_warm_up", 1000, int(time.time() * 1e6))
+        one = self._start("ysb_warm_up", self._events(1000, int(time.time() * 1e6)))
         while not (one.lastProgress and one.lastProgress["numInputRows"]):
             if one.exception() is not None:
                 raise one.exception()
@@ -48,9 +50,10 @@ class HeadwayYsb:
     def run(self, rate: int, seconds: float) -> Trial:
         """All queries at `rate` each."""
         self._trials += 1
-        t0_us = int((time.time() + SETTLE) * 1e6)
+        t0_us = int((time.time() + SETTLE + SETTLE_PER_QUERY * self._queries) * 1e6)
         names = [f"ysb_{self._trials}_{number}" for number in range(self._queries)]
-        running = [self._start(name, rate, t0_us) for name in names]
+        events = self._events(rate, t0_us)
+        running = [self._start(name, events) for name in names]
         try:
             return self._observe(names, running, rate, t0_us, seconds)
         finally:
@@ -59,9 +62,12 @@ class HeadwayYsb:
             for name in names:
                 self._spark.catalog.dropTempView(name)
 
-    def _start(self, name: str, rate: int, t0_us: int) -> Any:
+    def _events(self, rate: int, t0_us: int) -> DataFrame:
         options = {"rate": rate, "seed": self._seed, "t0_us": t0_us}
-        events = self._spark.readStream.format("ysb").options(**options).load()
+        return self._spark.readStream.format("ysb").options(**options).load()
+
+    def _start(self, name: str, events: DataFrame) -> Any:
+        """A query of its own: it generates its own rows."""
         writer = self._headway.writeStream(query(events, self._ads)).queryName(name).outputMode("append")
         return writer.format("memory").latency("1 second").start(fallback=False)
 
