@@ -41,6 +41,10 @@ COMPLETE: dict[str, Build] = {
     "then a projection": lambda df: (
         df.groupBy("k").agg(F.sum("i").alias("sum")).select("k", (F.col("sum") * 2).alias("twice")).where("twice > 0")
     ),
+    "no column at all": lambda df: df.groupBy().count(),
+    "rollup with filters": lambda df: df.rollup("k", "b").agg(
+        F.count("*"), F.expr("count(i) FILTER (WHERE i > 0)"), F.bool_and("b")
+    ),
     "after a join": lambda df: (
         df.join(df.sparkSession.createDataFrame([(0, "zero"), (1, "one")], "id long, word string"), F.expr("k = id"))
         .groupBy("word")

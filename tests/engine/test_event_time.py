@@ -167,6 +167,30 @@ def test_a_silent_partition_does_not_hold_back_for_ever(run: Runner, hw: Headway
     hw.streams.removeListener(watcher)
 
 
+def test_windows_of_windows(run: Runner) -> None:
+    stream = run.stream(SCHEMA, partitions=2)
+    fives = (
+        stream.toDF().withWatermark("ts", "5 seconds").groupBy(F.window("ts", "5 seconds")).agg(F.sum("v").alias("s"))
+    )
+    twenties = fives.groupBy(F.window("window", "20 seconds")).agg(F.sum("s").alias("s"), F.count("*").alias("n"))
+    query = run.start(twenties.select("window.start", "s", "n"))
+    for second in range(0, 100, 10):
+        add(stream, *range(second, second + 10), partition=second // 10 % 2)
+        query.processAllAvailable()
+    assert same(run.table(query)) == same([(at(second), 20, 4) for second in (0, 20, 40, 60)])
+
+
+def test_a_stream_without_a_watermark_holds_nobody_back(run: Runner) -> None:
+    one, other = run.stream(SCHEMA, partitions=1), run.stream(SCHEMA, partitions=1)
+    query = run.start(sums(one.toDF().withWatermark("ts", "5 seconds").union(other.toDF())))
+    add(one, 1)
+    add(other, 1)
+    query.processAllAvailable()
+    add(one, 60)
+    query.processAllAvailable()
+    assert run.table(query) == [(at(0), 2)]
+
+
 def test_two_inputs_have_the_lower_watermark(run: Runner) -> None:
     one, other = run.stream(SCHEMA, partitions=2), run.stream(SCHEMA, partitions=1)
     both = one.toDF().withWatermark("ts", "10 seconds").union(other.toDF().withWatermark("ts", "30 seconds"))

@@ -43,6 +43,9 @@ STATELESS: dict[str, Build] = {
     "left join": lambda df: df.join(_names(df), (F.col("k") == F.col("id")) & (F.col("d") > 0), "left").select(
         "k", "word", "i"
     ),
+    "stream on the right": lambda df: (
+        _names(df).join(df, F.col("k") == F.col("id"), "right").select("k", "word", "i", F.lit("x").alias("x"))
+    ),
     "union": lambda df: df.select("k", "d").where("k > 1").union(df.select("i", "d").where("k <= 1")),
 }
 

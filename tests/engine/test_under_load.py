@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -54,14 +55,14 @@ def test_changing_over_to_compiled_loses_nothing(once: Runner) -> None:
     stream = once.stream(SCHEMA)
     query = once.start(stream.toDF().groupBy((F.col("k") % 13).alias("k")).agg(F.count("*"), F.sum("v")), "complete")
     added = 0
-    for _ in range(200):
+    compiled, deadline = False, time.monotonic() + 60
+    while not compiled and time.monotonic() < deadline:
         stream.addData(*[(n, n) for n in range(added, added + 13)])
         added += 13
         query.processAllAvailable()
         assert query.lastProgress is not None
-        if query.lastProgress["headway"]["compiled"]:
-            break
-    assert query.lastProgress["headway"]["compiled"]
+        compiled = query.lastProgress["headway"]["compiled"]
+    assert compiled
     stream.addData(*[(n, n) for n in range(added, added + 13)])
     query.processAllAvailable()
     added += 13
