@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from datetime import datetime
@@ -39,6 +40,7 @@ class SparkYsb:
         self._spark = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.memory", "8g")
             # Found best on two cores: fewer shuffle partitions make a micro-batch shorter; the default state store
             # holds these few rows in memory, where RocksDB adds its commit.
@@ -47,7 +49,7 @@ class SparkYsb:
             .config("spark.sql.streaming.numRecentProgressUpdates", "1000")
             .getOrCreate()
         )
-        self._spark.sparkContext.setLogLevel("ERROR")
+        self._spark.sparkContext.setLogLevel("OFF")
         self._ads = campaigns(self._spark, seed)
         self._trials = 0
 
@@ -106,7 +108,7 @@ def _batches(query: Any, checkpoint: Path, since: float) -> list[tuple[float, fl
     found = []
     for progress in query.recentProgress:
         source = progress["sources"][0]
-        first, last = int(source["startOffset"] or 0), int(source["endOffset"])
+        first, last = (int(json.loads(source[name] or "0") or 0) for name in ("startOffset", "endOffset"))
         trigger = datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00")).timestamp()
         committed = trigger + progress["durationMs"]["triggerExecution"] / 1000
         if last > first and committed >= since:
