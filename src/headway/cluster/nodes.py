@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -27,9 +25,6 @@ class NodeJobs:
 
     def __init__(self, spark: Any, configs: list[NodeConfig], lost: Callable[[int, str], None]) -> None:
         self._context = spark.sparkContext
-        if self._context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-            # Spark would start the first python3 on the PATH, which may have neither Headway nor PySpark.
-            self._context.pythonExec = sys.executable
         self._configs = configs
         self._lost = lost
         self._stopping = threading.Event()
