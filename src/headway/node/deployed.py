@@ -1,189 +1,116 @@
-"""A query inside a node: builds the operators of a deployment, wires them, and gathers their states at barriers."""
+"""A query inside a node: the host of its operators, between them and the loop, the other nodes and the driver."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import pyarrow as pa
+import pickle
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from headway.cluster.protocol import Deployment
-from headway.dataflow.stages import (
-    ChainStage,
-    Edge,
-    InlineStage,
-    MergeStage,
-    PlanStage,
-    ReadStage,
-    SinkStage,
-    Stage,
-)
-from headway.kernels.api import partial_schema
-from headway.kernels.compiled import Compiler, why_not
-from headway.kernels.interpreted import InterpretedChain
-from headway.kernels.merge import Merge
-from headway.node.message import Barrier, Message
-from headway.node.operators.base import Host, Operator, State
+from headway.node.build import Build
+from headway.node.message import Barrier, Message, message_header
+from headway.node.operators.base import Operator, State
 from headway.node.operators.chain import ChainOperator
-from headway.node.operators.merge import MergeOperator
-from headway.node.operators.planned import TASK_SCHEMA, PlanOperator, ReadOperator
-from headway.node.operators.sink import DriverSink, InlineSink, ThreadedSink
+from headway.node.operators.planned import PlanOperator
 from headway.node.operators.source import InlineOperator
-from headway.node.outputs import ByKey, Forward, Output, Spread
-from headway.node.ports import ChannelKey, LocalPort, Port, RemotePort
-from headway.node.snapshots import read_state
-from headway.node.wire import Address
+from headway.node.ports import Channel
+from headway.node.wire import Address, Credit, encode, encode_credit, encode_rows, read_message
+from headway.observe.metrics import QueryMetrics
+from headway.scheduling import Head
 
-Transmit = Callable[[int, Address, Message], None]
+if TYPE_CHECKING:
+    from headway.node.worker import Node
 
 
-class Build:
-    """Makes the operators of one deployment for one node."""
+class Deployed:
+    """A deployment in this node; the host of its operators."""
 
-    def __init__(self, deployment: Deployment, node: int, host: Host, compiler: Compiler) -> None:
+    def __init__(self, node: Node, deployment: Deployment) -> None:
+        self._node = node
+        self.number = deployment.number
         self.deployment = deployment
-        self.node = node
-        self.host = host
-        self._compiler = compiler
-        self.operators: dict[int, Operator] = {}
-        self.remote_ports: dict[tuple[int, int, int], RemotePort] = {}
-        """By upstream stage, stage and node."""
+        self.latency = deployment.latency
+        self.metrics = QueryMetrics(deployment.latency)
+        self.closed = False
+        self.arrival = node.arrival
+        self.build = Build(deployment, node.index, self, node.compiler)
+        self.build.build(self._transmit, self._to_driver)
+        self.operators = self.build.operators
+        self._gathering = Gathering(len(self.operators))
+        self._acknowledge_remote()
 
-    def build(self, transmit: Transmit, to_driver: Callable[[int, Message], None]) -> None:
-        stages = self.deployment.stages
-        for stage in stages:
-            if self._runs(stage, self.node):
-                self.operators[stage.id] = _MAKERS[type(stage)](self, stage)
-        for stage in stages:
-            operator = self.operators.get(stage.id)
-            if operator is not None:
-                operator.outputs = [
-                    self._output(operator, consumer, number, edge, transmit)
-                    for consumer in stages
-                    for number, edge in enumerate(consumer.inputs)
-                    if edge.upstream == stage.id
-                ]
-            if isinstance(operator, DriverSink):
-                self._to_driver(operator, to_driver)
-        self._restore()
+    now = staticmethod(time.time)
 
-    def _runs(self, stage: Stage, node: int) -> bool:
-        return stage.placement == "everywhere" or node == self.deployment.home
+    def _acknowledge_remote(self) -> None:
+        for operator in self.operators.values():
+            for key, channel in operator.channels.items():
+                if key[1] != self._node.index:
+                    channel.on_room = self._credit(operator.stage, channel)
 
-    def _to_driver(self, operator: DriverSink, send: Callable[[int, Message], None]) -> None:
-        stage = operator.stage
-        port = RemotePort(lambda message: send(stage, message), operator)
-        operator.port = port
-        self.remote_ports[stage, stage, -1] = port
+    def _credit(self, stage: int, channel: Channel) -> Callable[[int], None]:
+        upstream, node, _ = channel.key
 
-    def _nodes(self, stage: Stage) -> Sequence[int]:
-        return range(self.deployment.nodes) if stage.placement == "everywhere" else (self.deployment.home,)
+        def taken(size: int) -> None:
+            self._node.send(node, encode_credit(Credit(self.number, upstream, stage, self._node.index, size)))
 
-    def channels(self, stage: Stage) -> list[ChannelKey]:
-        """The channels into this node's operator of `stage`, one per upstream operator."""
-        found: list[ChannelKey] = []
-        for number, edge in enumerate(stage.inputs):
-            upstream = self.deployment.stages[edge.upstream]
-            nodes = self._nodes(upstream) if edge.kind != "forward" else (self.node,)
-            found += [(edge.upstream, node, number) for node in nodes if self._runs(upstream, node)]
-        return found
+        return taken
 
-    def _output(self, operator: Operator, consumer: Stage, number: int, edge: Edge, transmit: Transmit) -> Output:
-        if edge.kind == "forward":
-            return Forward(self._port(operator, consumer, number, self.node, transmit))
-        ports = [self._port(operator, consumer, number, node, transmit) for node in self._nodes(consumer)]
-        if edge.kind == "spread":
-            return Spread(ports)
-        assert isinstance(consumer, MergeStage)
-        return ByKey(ports, len(consumer.aggregate.keys))
+    def _transmit(self, node: int, address: Address, message: Message) -> None:
+        self._node.send(node, encode(address, message))
 
-    def _port(self, operator: Operator, consumer: Stage, number: int, node: int, transmit: Transmit) -> Port:
-        key = (operator.stage, self.node, number)
-        if node == self.node:
-            target = self.operators[consumer.id]
-            return LocalPort(target, target.channels[key], operator)
-        address = Address(self.deployment.number, consumer.id, key)
-        port = RemotePort(lambda message: transmit(node, address, message), operator)
-        self.remote_ports[operator.stage, consumer.id, node] = port
-        return port
+    def _to_driver(self, stage: int, message: Message) -> None:
+        header = pickle.dumps((self.number, self._node.index, stage, message_header(message)))
+        self._node.control.send_multipart([b"rows", header, encode_rows(message.batch)], copy=False)
 
-    def _restore(self) -> None:
-        deployment = self.deployment
-        for stage, operator in self.operators.items():
-            files = deployment.states.get(stage, ())
-            if isinstance(operator, ChainOperator):
-                files = tuple(f for i, f in enumerate(files) if i % deployment.nodes == self.node)
-            values = deployment.values.get(stage, ())
-            if files or values:
-                tables = [State(read_state(deployment.checkpoint, file)) for file in files]
-                operator.restore(tables + [State(value=value) for value in values])
+    def ready(self, operator: Operator, head: Head) -> None:
+        self._node.policy.push(operator, head, head.t)
 
-    def schema_into(self, stage: int) -> pa.Schema:
-        """The schema of rows that come to `stage` from other nodes."""
-        target = self.deployment.stages[stage]
-        return partial_schema(target.aggregate) if isinstance(target, MergeStage) else TASK_SCHEMA
+    def notify(self, operator: Operator) -> None:
+        self._node.notify(operator.schedule)
 
-    def inline(self, stage: InlineStage) -> Operator:
-        plan = self.deployment.sources[stage.id]
-        mine = [(i, p) for i, p in enumerate(plan.positions) if i % self.deployment.nodes == self.node]
-        partitions = [(i, plan.connector.open(p)) for i, p in mine]  # type: ignore[union-attr]
-        return InlineOperator(self.host, stage.id, plan.key, partitions, plan.description)
+    def at(self, when: float, operator: Operator) -> None:
+        self._node.at(when, self, operator)
 
-    def plan(self, stage: PlanStage) -> Operator:
-        plan = self.deployment.sources[stage.id]
-        return PlanOperator(self.host, stage.id, plan.key, plan.connector, plan.start)  # type: ignore[arg-type]
+    def passed(self, operator: Operator, barrier: Barrier, state: State) -> None:
+        states = self._gathering.passed(operator.stage, barrier, state)
+        if states is not None:
+            self._node.write_states(self, barrier, states)
 
-    def read(self, stage: ReadStage) -> Operator:
-        plan = self.deployment.sources[stage.inputs[0].upstream]
-        channels = self.channels(stage)
-        return ReadOperator(self.host, stage.id, channels, plan.key, plan.connector)  # type: ignore[arg-type]
+    def compiled(self) -> bool:
+        """Whether every chain has changed over to its compiled kernel, or never will."""
+        chains = [operator for operator in self.operators.values() if isinstance(operator, ChainOperator)]
+        for chain in chains:
+            chain.change_over()
+        return all(chain.compiled for chain in chains)
 
-    def chain(self, stage: ChainStage) -> Operator:
-        deployment = self.deployment
-        chain = stage.chain
-        compiles = deployment.compile != "never" and (chain.steps or chain.aggregate) and why_not(chain) is None
-        by_watermark = (
-            deployment.output_mode == "append" and chain.aggregate is not None and chain.aggregate.event_key is not None
-        )
-        return ChainOperator(
-            self.host,
-            stage.id,
-            self.channels(stage),
-            chain,
-            InterpretedChain(chain),
-            self._compiler.request(chain) if compiles else None,
-            None if by_watermark else deployment.flush_every,
-            deployment.idle_after,
-        )
+    def start(self) -> None:
+        for operator in self.operators.values():
+            operator.start()
 
-    def merge(self, stage: MergeStage) -> Operator:
-        deployment = self.deployment
-        owners = self._nodes(stage)
-        share = (len(stage.aggregate.keys), list(owners).index(self.node), len(owners))
-        kernel = Merge(stage.aggregate)
-        channels = self.channels(stage)
-        return MergeOperator(
-            self.host, stage.id, channels, kernel, deployment.output_mode, deployment.flush_every, share
-        )
+    def close(self) -> None:
+        self.closed = True
+        for operator in self.operators.values():
+            operator.close()
 
-    def sink(self, stage: SinkStage) -> Operator:
-        sink = self.deployment.sink
-        channels = self.channels(stage)
-        if sink.to_driver:
-            return DriverSink(self.host, stage.id, channels)
-        writer = sink.writer(f"{self.deployment.query}-{self.node}")
-        kind = InlineSink if sink.inline else ThreadedSink
-        return kind(self.host, stage.id, channels, writer, self.deployment.epoch, sink.visible_at_commit)
+    def receive(self, address: Address, header: tuple[Any, ...], rows: Any) -> None:
+        operator = self.operators[address.stage]
+        message = read_message(header, rows, self.build.schema_into(address.stage))
+        operator.receive(operator.channels[address.channel], message)
 
+    def credit(self, credit: Credit) -> None:
+        self.build.remote_ports[credit.upstream, credit.stage, credit.node].taken(credit.size)
 
-_MAKERS: dict[type[Stage], Callable[[Any, Any], Operator]] = {
-    InlineStage: Build.inline,
-    PlanStage: Build.plan,
-    ReadStage: Build.read,
-    ChainStage: Build.chain,
-    MergeStage: Build.merge,
-    SinkStage: Build.sink,
-}
+    def inject(self, barrier: Barrier) -> None:
+        for operator in self.operators.values():
+            if isinstance(operator, InlineOperator | PlanOperator):
+                operator.inject(barrier)
+
+    def report(self, now: float) -> tuple[QueryMetrics, dict[str, Any]]:
+        for operator in self.operators.values():
+            operator.measure(now)
+        taken, self.metrics = self.metrics, QueryMetrics(self.latency)
+        return taken, {"compiled": self.compiled()}
 
 
 class Gathering:

@@ -26,123 +26,19 @@ from pyspark import cloudpickle
 
 from headway.cluster import protocol
 from headway.kernels.compiled import Compiler
-from headway.node.deployed import Build, Gathering
-from headway.node.message import Barrier, Message, message_header
+from headway.node.build import DRIVER
+from headway.node.deployed import Deployed
+from headway.node.message import Barrier
 from headway.node.operators.base import Operator, State
-from headway.node.operators.chain import ChainOperator
 from headway.node.operators.planned import PlanOperator
-from headway.node.operators.source import InlineOperator
-from headway.node.ports import Channel
 from headway.node.snapshots import write_states
-from headway.node.wire import (
-    Address,
-    Credit,
-    Endpoint,
-    Keys,
-    decode,
-    encode,
-    encode_credit,
-    encode_rows,
-    own_host,
-    read_message,
-)
-from headway.observe.metrics import QueryMetrics
-from headway.scheduling import Head, make_policy
+from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
+from headway.scheduling import make_policy
 
 REPORT_EVERY = 1.0
 COORDINATOR_SILENCE = 60.0
 POLL_EVERY = 0.0005
 LONGEST_WAIT = 0.1
-
-
-class Deployed:
-    """A deployment in this node; the host of its operators."""
-
-    def __init__(self, node: Node, deployment: protocol.Deployment) -> None:
-        self._node = node
-        self.number = deployment.number
-        self.deployment = deployment
-        self.latency = deployment.latency
-        self.metrics = QueryMetrics(deployment.latency)
-        self.closed = False
-        self.arrival = node.arrival
-        self.build = Build(deployment, node.index, self, node.compiler)
-        self.build.build(self._transmit, self._to_driver)
-        self.operators = self.build.operators
-        self._gathering = Gathering(len(self.operators))
-        self._acknowledge_remote()
-
-    now = staticmethod(time.time)
-
-    def _acknowledge_remote(self) -> None:
-        for operator in self.operators.values():
-            for key, channel in operator.channels.items():
-                if key[1] != self._node.index:
-                    channel.on_room = self._credit(operator.stage, channel)
-
-    def _credit(self, stage: int, channel: Channel) -> Callable[[int], None]:
-        upstream, node, _ = channel.key
-
-        def taken(size: int) -> None:
-            self._node.send(node, encode_credit(Credit(self.number, upstream, stage, self._node.index, size)))
-
-        return taken
-
-    def _transmit(self, node: int, address: Address, message: Message) -> None:
-        self._node.send(node, encode(address, message))
-
-    def _to_driver(self, stage: int, message: Message) -> None:
-        header = pickle.dumps((self.number, self._node.index, stage, message_header(message)))
-        self._node.control.send_multipart([b"rows", header, encode_rows(message.batch)], copy=False)
-
-    def ready(self, operator: Operator, head: Head) -> None:
-        self._node.policy.push(operator, head, head.t)
-
-    def notify(self, operator: Operator) -> None:
-        self._node.notify(operator.schedule)
-
-    def at(self, when: float, operator: Operator) -> None:
-        self._node.at(when, self, operator)
-
-    def passed(self, operator: Operator, barrier: Barrier, state: State) -> None:
-        states = self._gathering.passed(operator.stage, barrier, state)
-        if states is not None:
-            self._node.write_states(self, barrier, states)
-
-    def compiled(self) -> bool:
-        """Whether every chain has changed over to its compiled kernel, or never will."""
-        chains = [operator for operator in self.operators.values() if isinstance(operator, ChainOperator)]
-        for chain in chains:
-            chain.change_over()
-        return all(chain.compiled for chain in chains)
-
-    def start(self) -> None:
-        for operator in self.operators.values():
-            operator.start()
-
-    def close(self) -> None:
-        self.closed = True
-        for operator in self.operators.values():
-            operator.close()
-
-    def receive(self, address: Address, header: tuple[Any, ...], rows: Any) -> None:
-        operator = self.operators[address.stage]
-        message = read_message(header, rows, self.build.schema_into(address.stage))
-        operator.receive(operator.channels[address.channel], message)
-
-    def credit(self, credit: Credit) -> None:
-        self.build.remote_ports[credit.upstream, credit.stage, credit.node].taken(credit.size)
-
-    def inject(self, barrier: Barrier) -> None:
-        for operator in self.operators.values():
-            if isinstance(operator, InlineOperator | PlanOperator):
-                operator.inject(barrier)
-
-    def report(self, now: float) -> tuple[QueryMetrics, dict[str, Any]]:
-        for operator in self.operators.values():
-            operator.measure(now)
-        taken, self.metrics = self.metrics, QueryMetrics(self.latency)
-        return taken, {"compiled": self.compiled()}
 
 
 class Node:
@@ -298,22 +194,28 @@ class Node:
             case protocol.Deploy(pickled):
                 self._deploy(cloudpickle.loads(pickled))
             case protocol.Run(number):
-                if number in self._deployed and not self._deployed[number].closed:
-                    self._deployed[number].start()
+                self._do(number, lambda deployed: deployed.start())
             case protocol.Undeploy(number):
                 self._undeploy(number)
             case protocol.Inject(number, barrier):
-                if number in self._deployed and not self._deployed[number].closed:
-                    self._deployed[number].inject(barrier)
+                self._do(number, lambda deployed: deployed.inject(barrier))
             case protocol.Committed(number, positions):
                 self._committed(number, positions)
             case protocol.RowsTaken(number, stage, size):
-                if number in self._deployed:
-                    self._deployed[number].build.remote_ports[stage, stage, -1].taken(size)
+                self._do(number, lambda deployed: deployed.credit(Credit(number, stage, stage, DRIVER, size)))
             case protocol.Peers(addresses):
                 self._meet(addresses)
             case protocol.Shutdown():
                 self._running = False
+
+    def _do(self, number: int, action: Callable[[Deployed], None]) -> None:
+        """With a deployment, if it is there; what goes wrong is its own failure."""
+        deployed = self._deployed.get(number)
+        if deployed is not None and not deployed.closed:
+            try:
+                action(deployed)
+            except Exception as error:
+                self._fail(deployed, error)
 
     def _deploy(self, deployment: protocol.Deployment) -> None:
         try:

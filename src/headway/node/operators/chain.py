@@ -213,7 +213,3 @@ class ChainOperator(Operator):
         told = [state.value for state in states if state.value is not None]
         if self._event_time is not None and told:
             self._event_time.restore(min(told))
-
-    def measure(self, now: float) -> None:
-        if self._aggregates:
-            self.host.metrics.state(str(self.stage), "partialAggregate").rows = self._kernel.groups

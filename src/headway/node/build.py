@@ -1,0 +1,189 @@
+"""Builds the operators of a deployment in one node, wires them, and gives them their states back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from headway.cluster.protocol import Deployment
+from headway.dataflow.stages import (
+    ChainStage,
+    Edge,
+    InlineStage,
+    MergeStage,
+    PlanStage,
+    ReadStage,
+    SinkStage,
+    Stage,
+)
+from headway.kernels.api import partial_schema
+from headway.kernels.compiled import Compiler, why_not
+from headway.kernels.interpreted import InterpretedChain
+from headway.kernels.merge import Merge
+from headway.node.message import Message
+from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.chain import ChainOperator
+from headway.node.operators.merge import MergeOperator
+from headway.node.operators.planned import TASK_SCHEMA, PlanOperator, ReadOperator
+from headway.node.operators.sink import DriverSink, InlineSink, ThreadedSink
+from headway.node.operators.source import InlineOperator
+from headway.node.outputs import ByKey, Forward, Output, Spread
+from headway.node.ports import ChannelKey, LocalPort, Port, RemotePort
+from headway.node.snapshots import read_state
+from headway.node.wire import Address
+
+DRIVER = -1
+"""Stands for a node where rows go to the driver."""
+
+Transmit = Callable[[int, Address, Message], None]
+
+
+class Build:
+    """Makes the operators of one deployment for one node."""
+
+    def __init__(self, deployment: Deployment, node: int, host: Host, compiler: Compiler) -> None:
+        self.deployment = deployment
+        self.node = node
+        self.host = host
+        self._compiler = compiler
+        self.operators: dict[int, Operator] = {}
+        self.remote_ports: dict[tuple[int, int, int], RemotePort] = {}
+        """By upstream stage, stage and node."""
+
+    def build(self, transmit: Transmit, to_driver: Callable[[int, Message], None]) -> None:
+        stages = self.deployment.stages
+        for stage in stages:
+            if self._runs(stage, self.node):
+                self.operators[stage.id] = _MAKERS[type(stage)](self, stage)
+        for stage in stages:
+            operator = self.operators.get(stage.id)
+            if operator is not None:
+                operator.outputs = [
+                    self._output(operator, consumer, number, edge, transmit)
+                    for consumer in stages
+                    for number, edge in enumerate(consumer.inputs)
+                    if edge.upstream == stage.id
+                ]
+            if isinstance(operator, DriverSink):
+                self._to_driver(operator, to_driver)
+        self._restore()
+
+    def _runs(self, stage: Stage, node: int) -> bool:
+        return stage.placement == "everywhere" or node == self.deployment.home
+
+    def _to_driver(self, operator: DriverSink, send: Callable[[int, Message], None]) -> None:
+        stage = operator.stage
+        port = RemotePort(lambda message: send(stage, message), operator)
+        operator.port = port
+        self.remote_ports[stage, stage, DRIVER] = port
+
+    def _nodes(self, stage: Stage) -> Sequence[int]:
+        return range(self.deployment.nodes) if stage.placement == "everywhere" else (self.deployment.home,)
+
+    def channels(self, stage: Stage) -> list[ChannelKey]:
+        """The channels into this node's operator of `stage`, one per upstream operator."""
+        found: list[ChannelKey] = []
+        for number, edge in enumerate(stage.inputs):
+            upstream = self.deployment.stages[edge.upstream]
+            nodes = self._nodes(upstream) if edge.kind != "forward" else (self.node,)
+            found += [(edge.upstream, node, number) for node in nodes if self._runs(upstream, node)]
+        return found
+
+    def _output(self, operator: Operator, consumer: Stage, number: int, edge: Edge, transmit: Transmit) -> Output:
+        if edge.kind == "forward":
+            return Forward(self._port(operator, consumer, number, self.node, transmit))
+        ports = [self._port(operator, consumer, number, node, transmit) for node in self._nodes(consumer)]
+        if edge.kind == "spread":
+            return Spread(ports)
+        assert isinstance(consumer, MergeStage)
+        return ByKey(ports, len(consumer.aggregate.keys))
+
+    def _port(self, operator: Operator, consumer: Stage, number: int, node: int, transmit: Transmit) -> Port:
+        key = (operator.stage, self.node, number)
+        if node == self.node:
+            target = self.operators[consumer.id]
+            return LocalPort(target, target.channels[key], operator)
+        address = Address(self.deployment.number, consumer.id, key)
+        port = RemotePort(lambda message: transmit(node, address, message), operator)
+        self.remote_ports[operator.stage, consumer.id, node] = port
+        return port
+
+    def _restore(self) -> None:
+        deployment = self.deployment
+        for stage, operator in self.operators.items():
+            files = deployment.states.get(stage, ())
+            if isinstance(operator, ChainOperator):
+                files = tuple(f for i, f in enumerate(files) if i % deployment.nodes == self.node)
+            values = deployment.values.get(stage, ())
+            if files or values:
+                tables = [State(read_state(deployment.checkpoint, file)) for file in files]
+                operator.restore(tables + [State(value=value) for value in values])
+
+    def schema_into(self, stage: int) -> pa.Schema:
+        """The schema of rows that come to `stage` from other nodes."""
+        target = self.deployment.stages[stage]
+        return partial_schema(target.aggregate) if isinstance(target, MergeStage) else TASK_SCHEMA
+
+    def inline(self, stage: InlineStage) -> Operator:
+        plan = self.deployment.sources[stage.id]
+        mine = [(i, p) for i, p in enumerate(plan.positions) if i % self.deployment.nodes == self.node]
+        partitions = [(i, plan.connector.open(p)) for i, p in mine]  # type: ignore[union-attr]
+        return InlineOperator(self.host, stage.id, plan.key, partitions, plan.description)
+
+    def plan(self, stage: PlanStage) -> Operator:
+        plan = self.deployment.sources[stage.id]
+        return PlanOperator(self.host, stage.id, plan.key, plan.connector, plan.start)  # type: ignore[arg-type]
+
+    def read(self, stage: ReadStage) -> Operator:
+        plan = self.deployment.sources[stage.inputs[0].upstream]
+        channels = self.channels(stage)
+        return ReadOperator(self.host, stage.id, channels, plan.key, plan.connector)  # type: ignore[arg-type]
+
+    def chain(self, stage: ChainStage) -> Operator:
+        deployment = self.deployment
+        chain = stage.chain
+        compiles = deployment.compile != "never" and (chain.steps or chain.aggregate) and why_not(chain) is None
+        by_watermark = (
+            deployment.output_mode == "append" and chain.aggregate is not None and chain.aggregate.event_key is not None
+        )
+        return ChainOperator(
+            self.host,
+            stage.id,
+            self.channels(stage),
+            chain,
+            InterpretedChain(chain),
+            self._compiler.request(chain) if compiles else None,
+            None if by_watermark else deployment.flush_every,
+            deployment.idle_after,
+        )
+
+    def merge(self, stage: MergeStage) -> Operator:
+        deployment = self.deployment
+        owners = self._nodes(stage)
+        share = (len(stage.aggregate.keys), list(owners).index(self.node), len(owners))
+        kernel = Merge(stage.aggregate)
+        channels = self.channels(stage)
+        return MergeOperator(
+            self.host, stage.id, channels, kernel, deployment.output_mode, deployment.flush_every, share
+        )
+
+    def sink(self, stage: SinkStage) -> Operator:
+        sink = self.deployment.sink
+        channels = self.channels(stage)
+        if sink.to_driver:
+            return DriverSink(self.host, stage.id, channels)
+        writer = sink.writer(f"{self.deployment.query}-{self.node}")
+        kind = InlineSink if sink.inline else ThreadedSink
+        return kind(self.host, stage.id, channels, writer, self.deployment.epoch, sink.visible_at_commit)
+
+
+_MAKERS: dict[type[Stage], Callable[[Any, Any], Operator]] = {
+    InlineStage: Build.inline,
+    PlanStage: Build.plan,
+    ReadStage: Build.read,
+    ChainStage: Build.chain,
+    MergeStage: Build.merge,
+    SinkStage: Build.sink,
+}
