@@ -103,8 +103,9 @@ def start(
 ) -> Headway:
     """Start Headway's nodes in `spark`, or in a local session made for it.
 
-    `nodes` is how many; by default one per core, as far as Spark's slots go. `threads` is the worker threads of each
-    node. `policy` says which operator runs next. `conf` are the settings whose names begin with "headway.".
+    `nodes` is how many; by default one per core, as far as Spark's slots go. `threads`, the worker threads of a node,
+    can only be 1 so far: a core's loop is a process. `policy` says which operator runs next. `conf` are the settings
+    whose names begin with "headway.".
     """
     for name, number in (("nodes", nodes), ("threads", threads)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):

@@ -35,8 +35,8 @@ def query_settings(spec: QuerySpec, conf: dict[str, str]) -> dict[str, str]:
 
 
 def nodes_of(spec: QuerySpec, conf: dict[str, str], nodes: int) -> int:
-    """How many of the session's nodes a query runs on."""
-    asked = query_settings(spec, conf).get("headway.nodes", str(nodes))
+    """How many of the session's nodes a query runs on: one if its results must come in order."""
+    asked = "1" if spec.ordered else query_settings(spec, conf).get("headway.nodes", str(nodes))
     if not asked.isdigit() or not 1 <= int(asked) <= nodes:
         raise InvalidOption(f"headway.nodes is {asked!r}; use a whole number from 1 to {nodes}, the nodes there are")
     return int(asked)

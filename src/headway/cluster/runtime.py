@@ -10,7 +10,7 @@ from headway.cluster.nodes import NodeJobs
 from headway.cluster.protocol import NodeConfig
 from headway.cluster.running import Life, RunningQuery
 from headway.dataflow.query import QuerySpec
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, InvalidOption
 from headway.scheduling import make_policy
 
 START_TIMEOUT = 120.0
@@ -23,6 +23,8 @@ class Runtime:
 
     def __init__(self, spark: Any, nodes: int, threads: int, policy: str, conf: dict[str, str]) -> None:
         make_policy(policy)
+        if threads != 1:
+            raise InvalidOption(f"threads={threads}: a node has one worker thread; for more cores ask for more nodes")
         context = spark.sparkContext
         host = "127.0.0.1" if context.master.startswith("local") else context.getConf().get("spark.driver.host")
         self.coordinator = Coordinator(host, nodes, conf)
