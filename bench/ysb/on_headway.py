@@ -18,16 +18,16 @@ WARM_UP = 3.0
 SETTLE = 3.0
 SETTLE_PER_QUERY = 0.5
 """The first event is due when all queries run."""
-FIRST_GUESS = 4_000_000
+FIRST_GUESS = 64_000_000
 
 
 class HeadwayYsb:
     """A session for all trials; every trial has new queries."""
 
     name = "headway"
-    first_guess = FIRST_GUESS
 
     def __init__(self, queries: int, seed: int, policy: str = "fifo") -> None:
+        self.first_guess = FIRST_GUESS // queries
         self._queries = queries
         self._seed = seed
         self._headway = headway.start(policy=policy, conf={"headway.compile": "first"})

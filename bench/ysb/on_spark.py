@@ -23,7 +23,7 @@ from bench.search import Trial
 from bench.ysb.query import campaigns, collected, correct, query
 from headway.java import ensure_java
 
-FIRST_GUESS = 1_000_000
+FIRST_GUESS = 4_000_000
 WARM_UP = 6.0
 
 
@@ -31,10 +31,10 @@ class SparkYsb:
     """A session for all trials; every trial has new queries."""
 
     name = "spark"
-    first_guess = FIRST_GUESS
 
     def __init__(self, queries: int, seed: int) -> None:
         ensure_java()
+        self.first_guess = FIRST_GUESS // queries
         self._queries = queries
         self._seed = seed
         self._spark = (

@@ -42,6 +42,9 @@ class Deployed:
 
     now = staticmethod(time.time)
 
+    def sources(self) -> int:
+        return self._node.polled
+
     def _acknowledge_remote(self) -> None:
         for operator in self.operators.values():
             for key, channel in operator.channels.items():

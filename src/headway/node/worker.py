@@ -31,6 +31,7 @@ from headway.node.deployed import Deployed
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator, State
 from headway.node.operators.planned import PlanOperator
+from headway.node.operators.source import InlineOperator
 from headway.node.snapshots import write_states
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
 from headway.scheduling import make_policy
@@ -54,6 +55,8 @@ class Node:
         self._peers: dict[int, zmq.Socket[bytes]] = {}
         self._addresses: dict[int, str] = {}
         self._deployed: dict[int, Deployed] = {}
+        self.polled = 0
+        """Sources that this node polls, of all deployments."""
         self._unready: list[Deployed] = []
         self._timers: list[tuple[float, int, Deployed, Operator]] = []
         self._calls: deque[Callable[[], None]] = deque()
@@ -224,6 +227,7 @@ class Node:
             text = "".join(traceback.format_exception(error))
             self.tell(protocol.Failed(deployment.number, self.index, text, None))
             return
+        self._count_polled()
         if deployment.compile == "first":
             self._unready.append(self._deployed[deployment.number])
         else:
@@ -236,8 +240,13 @@ class Node:
             self._unready.remove(deployed)
             self.tell(protocol.Deployed(deployed.number, self.index))
 
+    def _count_polled(self) -> None:
+        operators = (operator for deployed in self._deployed.values() for operator in deployed.operators.values())
+        self.polled = sum(isinstance(operator, InlineOperator) and operator.polls for operator in operators)
+
     def _undeploy(self, number: int) -> None:
         deployed = self._deployed.pop(number, None)
+        self._count_polled()
         if deployed is not None and not deployed.closed:
             deployed.close()
         self.tell(protocol.Undeployed(number, self.index))

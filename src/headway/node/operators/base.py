@@ -40,6 +40,9 @@ class Host(Protocol):
 
     def arrival(self) -> int: ...
 
+    def sources(self) -> int:
+        """How many sources the node polls, of all queries."""
+
     def ready(self, operator: Operator, head: Head) -> None:
         """The operator can run."""
 

@@ -1,7 +1,9 @@
 """Polls the partitions of an inline source that this node was dealt.
 
 1. The operator is offered to the scheduler when rows are due and there is room; it polls each partition once a run.
-2. While rows are due it polls at once, else after a short pause, so that a batch is what came in the meantime.
+2. While a poll brings all it may, it polls again at once, else after a short pause, so that a batch is what came in the
+   meantime. The more sources share the node, the longer the pause: a poll has a cost however few rows it brings. It
+   stays a small part of the latency target.
 3. A draining barrier goes out when everything that was due when it was asked for has been given.
 """
 
@@ -17,7 +19,11 @@ from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Host, Operator, State
 from headway.scheduling import Head
 
-PAUSE = 0.001
+PAUSE = 0.0005
+"""Per source of the node."""
+SHORTEST_PAUSE = 0.001
+LONGEST_PAUSE = 0.02
+PAUSES_IN_TARGET = 20
 MAX_ROWS = 1 << 16
 MARKER_EVERY = 0.05
 
@@ -36,6 +42,11 @@ class InlineOperator(Operator):
         self._armed = False
         self._due = True
         self._next_marker = 0.0
+
+    @property
+    def polls(self) -> bool:
+        """Whether there is anything to poll."""
+        return bool(self._partitions)
 
     def start(self) -> None:
         now = self.host.now()
@@ -106,7 +117,13 @@ class InlineOperator(Operator):
         if self._partitions and not self._armed:
             self._armed = True
             due = min(partition.next_due(now) for _, partition in self._partitions)
-            self.host.at(max(due, now + PAUSE), self)
+            self.host.at(max(due, now + self._pause()), self)
+
+    def _pause(self) -> float:
+        longest = LONGEST_PAUSE
+        if self.host.latency is not None:
+            longest = min(longest, self.host.latency / PAUSES_IN_TARGET)
+        return max(SHORTEST_PAUSE, min(PAUSE * self.host.sources(), longest))
 
     def snapshot(self) -> State:
         return State(value=self.positions())
