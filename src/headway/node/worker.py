@@ -26,6 +26,7 @@ from pyspark import cloudpickle
 
 from headway.cluster import protocol
 from headway.kernels.compiled import Compiler
+from headway.node.allocation import keep_memory
 from headway.node.build import DRIVER
 from headway.node.deployed import Deployed
 from headway.node.message import Barrier
@@ -305,6 +306,7 @@ class Node:
 
 def run_node(config: protocol.NodeConfig) -> None:
     """The body of a node's Spark task."""
+    keep_memory()
     # Deployments bring objects of these; importing them then would hold up the queries that run already.
     for module in ("headway.connectors.sinks", "headway.connectors.sources", "headway.kernels.expressions"):
         importlib.import_module(module)
