@@ -14,7 +14,7 @@ from bench.ysb.query import campaigns, collected, correct, query
 from bench.ysb.source import YsbSource
 from headway.observe.metrics import QueryMetrics
 
-WARM_UP = 3.0
+WARM_UP = 5.0
 SETTLE = 3.0
 SETTLE_PER_QUERY = 0.5
 """The first event is due when all queries run."""

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pyspark.sql.types import StructType
+
+from headway.dataflow.expr import Call, Expr, walk
+from headway.dataflow.graph import Expand, Project, Relation
 from headway.dataflow.graph import Watermark as WatermarkStep
 from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
@@ -23,6 +27,34 @@ MAX_GROUPS = 1 << 20
 COMPILED_CHECK = 0.05
 PUBLISH_EVERY = 0.001
 """The watermark goes on at most so often: at full speed a batch takes less, and every operator downstream is told."""
+
+
+def window_ends(chain: Chain) -> tuple[int, int] | None:
+    """When windows of a chain's aggregation can end: at a time, and every so many microseconds before and after it.
+
+    Between two ends a watermark changes nothing downstream. None if the groups do not end by windows of one kind.
+    """
+    aggregate = chain.aggregate
+    if (
+        aggregate is None
+        or aggregate.event_key is None
+        or not isinstance(aggregate.keys[aggregate.event_key].type, StructType)
+    ):
+        return None
+    calls = {
+        (call.option("offset") + call.option("duration"), call.option("slide"))
+        for step in chain.steps
+        for expr in _expressions(step)
+        for call in walk(expr)
+        if isinstance(call, Call) and call.function == "TimeWindow"
+    }
+    return calls.pop() if len(calls) == 1 else None
+
+
+def _expressions(step: Relation) -> Sequence[Expr]:
+    if isinstance(step, Project):
+        return step.exprs
+    return [expr for row in step.projections for expr in row] if isinstance(step, Expand) else ()
 
 
 class ChainOperator(Operator):
@@ -54,6 +86,8 @@ class ChainOperator(Operator):
         self._flushed = 0.0
         self._flush_armed = False
         self._next_check = 0.0
+        self._ends = window_ends(chain) if self._flush_every is None else None
+        self._publish_every = PUBLISH_EVERY if self._ends is None else COMPILED_CHECK
         self._published = 0.0
         self._publish_armed = False
         self._unpublished: Message | None = None
@@ -106,13 +140,22 @@ class ChainOperator(Operator):
             metrics.event_max_us = highest
         if in_round:
             return
-        if now - self._published >= PUBLISH_EVERY:
-            self._publish(message, self._event_time.current(now))
+        current = self._event_time.current(now)
+        if self._ends_windows(current[0]) or now - self._published >= self._publish_every:
+            self._publish(message, current)
             return
         self._unpublished = self._unpublished or message
         if not self._publish_armed:
             self._publish_armed = True
-            self.host.at(self._published + PUBLISH_EVERY, self)
+            self.host.at(self._published + self._publish_every, self)
+
+    def _ends_windows(self, watermark: int | None) -> bool:
+        """Whether a window may end between the watermark told last and this one."""
+        if self._ends is None or watermark is None:
+            return False
+        first, every = self._ends
+        told = self._told.value
+        return told is None or (watermark - first) // every > (told - first) // every
 
     def _publish(self, cause: Message, current: tuple[int | None, bool]) -> None:
         watermark = Watermark(*current, self.inputs.current.rounds, ((self.stage, *current),))
