@@ -1,16 +1,21 @@
-"""YSB on Headway: the generator is polled inside the nodes, results go to memory tables."""
+"""YSB on Headway: the generator is polled inside the nodes, results go to files of lines by `foreach`.
+
+A memory table would be filled through the JVM, whose work at a window's end would be measured beside ours on two cores.
+"""
 
 from __future__ import annotations
 
 import time
 from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 import headway
 from bench.search import Trial
-from bench.ysb.query import campaigns, collected, correct, query
+from bench.ysb.query import Answer, campaigns, correct, query
 from bench.ysb.source import YsbSource
 from headway.observe.metrics import QueryMetrics
 
@@ -19,6 +24,31 @@ SETTLE = 3.0
 SETTLE_PER_QUERY = 0.5
 """The first event is due when all queries run."""
 FIRST_GUESS = 64_000_000
+
+
+class Lines:
+    """A `foreach` writer: a line per result, in a file per operator and epoch."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def open(self, partition: int, epoch: int) -> bool:
+        self._path = Path(self._folder, f"{partition}-{epoch}")
+        self._lines: list[str] = []
+        return True
+
+    def process(self, row: Any) -> None:
+        self._lines.append(f"{int(row.window.start.timestamp()) * 1_000_000} {row.campaign_id} {row['count']}\n")
+
+    def close(self, error: Exception | None) -> None:
+        if error is None:
+            self._path.write_text("".join(self._lines))
+
+
+def read_lines(folder: Path) -> tuple[Answer, bool]:
+    """What a query wrote, and whether every key came once."""
+    rows = [tuple(map(int, line.split())) for file in folder.iterdir() for line in file.read_text().splitlines()]
+    return {(window, campaign): count for window, campaign, count in rows}, len({row[:2] for row in rows}) == len(rows)
 
 
 class HeadwayYsb:
@@ -40,38 +70,42 @@ class HeadwayYsb:
 
     def _warm_up(self) -> None:
         """Have the query's kernels compiled before anything is timed: once per machine."""
-        one = self._start("ysb_warm_up", self._events(1000, int(time.time() * 1e6)))
-        while not (one.lastProgress and one.lastProgress["numInputRows"]):
-            if one.exception() is not None:
-                raise one.exception()
-            time.sleep(0.2)
-        one.stop()
+        with TemporaryDirectory(ignore_cleanup_errors=True) as root:
+            one = self._start(Path(root, "warm-up"), self._events(1000, int(time.time() * 1e6)))
+            while not (one.lastProgress and one.lastProgress["numInputRows"]):
+                if one.exception() is not None:
+                    raise one.exception()
+                time.sleep(0.2)
+            one.stop()
 
     def run(self, rate: int, seconds: float) -> Trial:
         """All queries at `rate` each."""
         self._trials += 1
         t0_us = int((time.time() + SETTLE + SETTLE_PER_QUERY * self._queries) * 1e6)
-        names = [f"ysb_{self._trials}_{number}" for number in range(self._queries)]
         events = self._events(rate, t0_us)
-        running = [self._start(name, events) for name in names]
-        try:
-            return self._observe(names, running, rate, t0_us, seconds)
-        finally:
-            for one in running:
-                one.stop()
-            for name in names:
-                self._spark.catalog.dropTempView(name)
+        with TemporaryDirectory(ignore_cleanup_errors=True) as root:
+            folders = [Path(root, str(number)) for number in range(self._queries)]
+            running = [self._start(folder, events) for folder in folders]
+            try:
+                trial = self._observe(running, rate, t0_us, seconds)
+                answers = [read_lines(folder) for folder in folders]
+            finally:
+                for one in running:
+                    one.stop()
+        trial.correct = self._check(answers, rate, t0_us, seconds)
+        return trial
 
     def _events(self, rate: int, t0_us: int) -> DataFrame:
         options = {"rate": rate, "seed": self._seed, "t0_us": t0_us}
         return self._spark.readStream.format("ysb").options(**options).load()
 
-    def _start(self, name: str, events: DataFrame) -> Any:
+    def _start(self, folder: Path, events: DataFrame) -> Any:
         """A query of its own: it generates its own rows."""
-        writer = self._headway.writeStream(query(events, self._ads)).queryName(name).outputMode("append")
-        return writer.format("memory").latency("1 second").start(fallback=False)
+        folder.mkdir()
+        writer = self._headway.writeStream(query(events, self._ads)).outputMode("append")
+        return writer.foreach(Lines(str(folder))).latency("1 second").start(fallback=False)
 
-    def _observe(self, names: list[str], running: list[Any], rate: int, t0_us: int, seconds: float) -> Trial:
+    def _observe(self, running: list[Any], rate: int, t0_us: int, seconds: float) -> Trial:
         time.sleep(max(0.0, t0_us / 1e6 - time.time()) + WARM_UP)
         _totals(running)
         began = time.time()
@@ -89,11 +123,10 @@ class HeadwayYsb:
             took,
             late <= allowed and per_second > 0.95 * rate * self._queries,
             totals.marker.summary(),
-            self._check(names, rate, t0_us, seconds),
+            correct=False,
         )
 
-    def _check(self, names: list[str], rate: int, t0_us: int, seconds: float) -> bool:
-        answers = [collected(self._spark, name) for name in names]
+    def _check(self, answers: list[tuple[Answer, bool]], rate: int, t0_us: int, seconds: float) -> bool:
         if seconds < 20 and not any(answer for answer, _ in answers):
             return True  # too short for a window to end
         return all(correct(answer, once, t0_us, rate, self._seed) for answer, once in answers)
