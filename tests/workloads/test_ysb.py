@@ -1,0 +1,67 @@
+"""The benchmark's events are what their definition says, and its answer is that of the events."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from bench.search import Trial, highest
+from bench.ysb.query import WINDOW_US, campaign_ids, correct, exact
+from bench.ysb.source import YsbInline
+
+RATE, SEED, T0 = 777, 5, 1_700_000_004_000_000
+
+
+def events(partitions: int, seconds: float) -> pa.Table:
+    source = YsbInline({"rate": str(RATE), "seed": str(SEED), "t0_us": str(T0)})
+    batches = []
+    for position in source.partitions(partitions, None, now=0.0):
+        partition = source.open(position)
+        while (polled := partition.poll(T0 / 1e6 + seconds, max_rows=97)) is not None:
+            batches.append(polled.batch)
+    return pa.Table.from_batches(batches).sort_by([("event_time", "ascending"), ("user_id", "ascending")])
+
+
+def test_partitions_share_the_events_of_one() -> None:
+    one = events(1, 20.0)
+    assert one.num_rows == 20 * RATE + 1
+    assert events(3, 20.0).equals(one)
+    assert len(set(zip(one["user_id"].to_pylist(), one["page_id"].to_pylist(), strict=True))) > 0.99 * one.num_rows
+
+
+def test_events_follow_their_definition() -> None:
+    rows = events(1, 5.0).sort_by("event_time")
+    number = np.arange(rows.num_rows)
+    assert rows["event_time"].cast(pa.int64()).to_pylist() == (T0 + number * 1_000_000 // RATE).tolist()
+    assert Counter(rows["ad_id"].to_pylist()) == Counter((number % 1000 + 1).tolist())
+    assert Counter(rows["event_type"].to_pylist()) == Counter((number % 3).tolist())
+
+
+def test_the_exact_answer_is_that_of_the_events() -> None:
+    rows = events(1, 30.0)
+    ids = campaign_ids(SEED)
+    counted: Counter[tuple[int, int]] = Counter()
+    columns = (rows["event_time"].cast(pa.int64()), rows["ad_id"], rows["event_type"])
+    for time, ad, kind in zip(*(column.to_pylist() for column in columns), strict=True):
+        if kind == 0 and time // WINDOW_US * WINDOW_US + WINDOW_US <= T0 + 20_000_000:
+            counted[time // WINDOW_US * WINDOW_US, ids[(ad - 1) // 10]] += 1
+    assert exact(T0, RATE, T0 + 20_000_000, SEED) == counted
+
+
+def test_a_wrong_count_is_found() -> None:
+    answer = exact(T0, RATE, T0 + 40_000_000, SEED)
+    assert correct(answer, True, T0, RATE, SEED)
+    assert not correct(answer, False, T0, RATE, SEED)
+    key = next(iter(answer))
+    assert not correct(answer | {key: answer[key] + 1}, True, T0, RATE, SEED)
+    assert not correct({k: v for k, v in answer.items() if k != key}, True, T0, RATE, SEED)
+
+
+@pytest.mark.parametrize("capacity", [900, 5_000, 100_000])
+def test_the_highest_rate_is_found(capacity: int) -> None:
+    def run(rate: int, seconds: float) -> Trial:
+        return Trial(rate, min(rate, capacity), 0, seconds, rate <= capacity, {}, True)
+
+    found = highest(run, guess=1000, seconds=20.0, say=lambda line: None)
+    assert 0.8 * capacity <= found.rate <= capacity
