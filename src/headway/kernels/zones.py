@@ -29,8 +29,7 @@ _FIRST, _RULES, _END = (datetime(year, 1, 1, tzinfo=UTC) for year in (1800, 2038
 _FOLD_FROM = (_END - _EPOCH - timedelta(days=2)) // timedelta(microseconds=1)
 _OFFSET = re.compile(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?")
 _MOST_SECONDS = 18 * 3600
-# java.time.ZoneId.SHORT_IDS
-_SHORT_IDS = {
+SHORT_IDS = {
     "EST": "-05:00",
     "HST": "-10:00",
     "MST": "-07:00",
@@ -60,6 +59,7 @@ _SHORT_IDS = {
     "SST": "Pacific/Guadalcanal",
     "VST": "Asia/Ho_Chi_Minh",
 }
+"""The zones of three letters, as in java.time.ZoneId.SHORT_IDS."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def find_zone(name: str) -> Zone | None:
     # Spark also takes (+|-)h:mm and (+|-)hh:m.
     name = re.sub(r"([+-])(\d):", r"\g<1>0\2:", name, count=1)
     name = re.sub(r"([+-])(\d\d):(\d)$", r"\1\2:0\3", name)
-    name = _SHORT_IDS.get(name, name)
+    name = SHORT_IDS.get(name, name)
     seconds = _offset_seconds(name)
     if seconds is not None:
         return Zone(np.zeros(0, np.int64), np.array([seconds * SECOND]))

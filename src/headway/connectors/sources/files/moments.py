@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from headway.kernels.zones import SHORT_IDS
+
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _CYCLE_YEARS = 400
 _CYCLE_DAYS = 146_097
@@ -23,37 +25,6 @@ _TIME = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?([^\d.].*)?)?)?"
 _TIMESTAMP = re.compile(rf"([+-]?)(\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T]{_TIME})?)?)?", re.DOTALL)
 _TIME_ALONE = re.compile(rf"(?:T(?=\d)|(?=\d{{1,2}}:)){_TIME}", re.DOTALL)
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2})(?::?(\d{2}))?)?")
-
-_SHORT_IDS = {
-    "ACT": "Australia/Darwin",
-    "AET": "Australia/Sydney",
-    "AGT": "America/Argentina/Buenos_Aires",
-    "ART": "Africa/Cairo",
-    "AST": "America/Anchorage",
-    "BET": "America/Sao_Paulo",
-    "BST": "Asia/Dhaka",
-    "CAT": "Africa/Harare",
-    "CNT": "America/St_Johns",
-    "CST": "America/Chicago",
-    "CTT": "Asia/Shanghai",
-    "EAT": "Africa/Addis_Ababa",
-    "ECT": "Europe/Paris",
-    "EST": "-05:00",
-    "HST": "-10:00",
-    "IET": "America/Indiana/Indianapolis",
-    "IST": "Asia/Kolkata",
-    "JST": "Asia/Tokyo",
-    "MIT": "Pacific/Apia",
-    "MST": "-07:00",
-    "NET": "Asia/Yerevan",
-    "NST": "Pacific/Auckland",
-    "PLT": "Asia/Karachi",
-    "PNT": "America/Phoenix",
-    "PRT": "America/Puerto_Rico",
-    "PST": "America/Los_Angeles",
-    "SST": "Pacific/Guadalcanal",
-    "VST": "Asia/Ho_Chi_Minh",
-}
 
 
 def parse_date(text: str) -> int | None:
@@ -114,7 +85,7 @@ def to_instant(day: int, time_us: int, zone: str) -> int:
 @lru_cache(maxsize=1024)
 def find_zone(name: str) -> dt.tzinfo:
     """The zone that Java finds by this name; ValueError if there is none."""
-    name = _SHORT_IDS.get(name, name)
+    name = SHORT_IDS.get(name, name)
     if name in ("Z", "UTC", "GMT", "UT"):
         return dt.UTC
     found = _OFFSET.fullmatch(name)
