@@ -78,7 +78,6 @@ class ChainOperator(Operator):
         self._flush_every = flush_every
         step = next((step for step in chain.steps if isinstance(step, WatermarkStep)), None)
         self._event_time = SourceWatermark(step.delay_us, idle_after) if step is not None else None
-        self._idle_after = idle_after
         self._told = Watermark(None, False)
         self._oldest: Message | None = None
         """The first message whose rows are in groups not flushed yet, for the latency of what is flushed."""
