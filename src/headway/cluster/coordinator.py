@@ -46,6 +46,8 @@ class Coordinator:
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK)
         self._running = True
         self._next_heartbeat = 0.0
+        self._policy: bytes | None = None
+        """Not None iff it was changed since the start: a node that comes back must be told."""
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="headway coordinator", daemon=True)
 
@@ -98,6 +100,10 @@ class Coordinator:
     def send(self, node: int, order: Any) -> None:
         if node in self._identities:
             self._socket.send_multipart([self._identities[node], pickle.dumps(order)])
+
+    def use_policy(self, policy: bytes) -> None:
+        self._policy = policy
+        self.broadcast(protocol.UsePolicy(policy))
 
     def node_lost(self, node: int, why: str) -> None:
         """A node's process is gone; its queries go on from their last epoch when it is back."""
@@ -175,6 +181,8 @@ class Coordinator:
             case protocol.EpochPassed(number):
                 if (query := self._current(number)) is not None:
                     query.epoch_passed(heard)
+            case protocol.PolicyFailed(node, policy, text):
+                _log.error("scheduling policy %s failed; node %d goes on in order of arrival:\n%s", policy, node, text)
             case protocol.Failed(number):
                 if (query := self._current(number)) is not None:
                     query.failed(heard)
@@ -192,6 +200,8 @@ class Coordinator:
             self._hellos[hello.node] = hello
             self._identities[hello.node] = identity
             self._changed.notify_all()
+        if self._policy is not None:
+            self.send(hello.node, protocol.UsePolicy(self._policy))
         self.broadcast(protocol.Peers({node: h.address for node, h in self._hellos.items()}))
         for query in self._active():
             query.nodes_changed()

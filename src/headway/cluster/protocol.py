@@ -9,6 +9,7 @@ from headway.connectors.api import InlineSource, PlannedSource, Position, Sink
 from headway.dataflow.stages import Stage
 from headway.node.message import Barrier
 from headway.observe.metrics import QueryMetrics
+from headway.scheduling import Policy
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class NodeConfig:
     coordinator: str
     public_key: bytes
     secret_key: bytes
-    policy: str
+    policy: Policy
     conf: dict[str, str]
 
 
@@ -62,11 +63,15 @@ class Deployment:
 
     number: int
     query: str
+    name: str
+    """The query's name, or its id if it has none."""
     stages: tuple[Stage, ...]
     sources: dict[int, SourcePlan]
     sink: Sink
     output_mode: str
     latency: float | None
+    measuring: bool
+    """The target is not known yet: nothing is judged by it."""
     nodes: int
     home: int
     epoch: int
@@ -122,6 +127,21 @@ class RowsTaken:
 
 
 @dataclass(frozen=True)
+class UsePolicy:
+    """Another scheduling policy from now on, pickled."""
+
+    policy: bytes
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The query's latency target is this from now on, seconds."""
+
+    number: int
+    latency: float
+
+
+@dataclass(frozen=True)
 class Shutdown:
     """The session ends."""
 
@@ -146,6 +166,15 @@ class Failed:
     node: int
     text: str
     error: bytes | None
+
+
+@dataclass(frozen=True)
+class PolicyFailed:
+    """A node's scheduling policy raised; the node goes on in order of arrival."""
+
+    node: int
+    policy: str
+    text: str
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ A lost node leads from any of the first four back to RESTORING; stop and failure
 from __future__ import annotations
 
 import enum
+import logging
 import pickle
 import threading
 import time
@@ -28,16 +29,19 @@ from headway.cluster import protocol
 from headway.cluster.checkpoints import CheckpointStore, Manifest
 from headway.cluster.planning import checkpoint_interval, make_deployment, nodes_of, plan_stages
 from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
+from headway.cluster.target import Target
 from headway.dataflow.query import QuerySpec
 from headway.dataflow.stages import PlanStage, SinkStage
 from headway.errors import StreamingQueryFailed
 from headway.node.message import Barrier, Message
 from headway.observe.metrics import QueryMetrics
+from headway.observe.misses import Result
 from headway.observe.progress import ProgressContext, build_progress
 
 if TYPE_CHECKING:
     from headway.cluster.coordinator import Coordinator
 
+_log = logging.getLogger("headway")
 PROGRESS_KEPT = 100
 PROGRESS_EVERY = 1.0
 
@@ -82,8 +86,9 @@ class RunningQuery:
         self._manifest: Manifest | None = None
         self._drains: list[threading.Event] = []
         self._draining: list[threading.Event] = []
-        self._held: list[tuple[float, float, float, int]] = []
-        """Results that show when their epoch commits: (first arrival, last, polled, rows)."""
+        self._held: list[Result] = []
+        """Results that show when their epoch commits."""
+        self.target = Target(spec.latency, spec.auto_latency)
         self._metrics = QueryMetrics(spec.latency)
         """What is measured in the driver."""
         self._measured: dict[int, QueryMetrics] = {}
@@ -127,7 +132,7 @@ class RunningQuery:
 
     def totals(self) -> QueryMetrics:
         """All counts since the last call of this, exact to the last progress."""
-        taken, self._totals = self._totals, QueryMetrics(self.spec.latency)
+        taken, self._totals = self._totals, QueryMetrics(self.target.latency)
         return taken
 
     def add_progress_callback(self, callback: Callable[[dict[str, Any]], None]) -> None:
@@ -135,6 +140,9 @@ class RunningQuery:
 
     def engine_facts(self) -> dict[str, Any]:
         return dict(self._facts)
+
+    def explain_misses(self) -> str:
+        return self.target.explain()
 
     # The life cycle.
 
@@ -178,7 +186,7 @@ class RunningQuery:
         try:
             deployment = make_deployment(
                 self.spec, self.stages, self._connectors, self.number, self.nodes, home, self._manifest,
-                self._store.root, self._coordinator.conf,
+                self._store.root, self._coordinator.conf, self.target,
             )  # fmt: skip
             pickled = cloudpickle.dumps(deployment)
         except Exception as error:
@@ -264,8 +272,8 @@ class RunningQuery:
         self._manifest = manifest
         self._next_epoch = manifest.epoch + 1
         now = time.time()
-        for first, last, polled, rows in self._held:
-            self._metrics.result_span(now - first, now - last, now - polled, rows)
+        for result in self._held:
+            self._metrics.show(result, now)
         self._held = []
         plans = {stage.id for stage in self.stages if isinstance(stage, PlanStage)}
         positions = {stage: values[0] for stage, values in manifest.values.items() if stage in plans}
@@ -284,10 +292,11 @@ class RunningQuery:
         """Rows or marks from a node for the driver's sink."""
         if number != self.number:
             return
+        now = time.time()
         if message.marker:
-            self._metrics.marker.record(time.time() - message.first_t)
+            self._metrics.marker.record(now - message.first_t)
         else:
-            self._sink.receive(number, node, stage, message, size)
+            self._sink.receive(number, node, stage, message.arrived(now), size, now)
 
     def _sink_says(self, result: Any) -> None:
         if isinstance(result, SinkFailed):
@@ -312,11 +321,12 @@ class RunningQuery:
             message = part.message
             assert message.batch is not None
             self._coordinator.send(part.node, protocol.RowsTaken(part.number, part.stage, part.size))
-            rows = message.batch.num_rows
+            spent = message.spent.and_then(service=now - part.received)
+            result = Result(message.first_t, message.t, message.polled, message.batch.num_rows, now, spent)
             if self.spec.sink.visible_at_commit:
-                self._held.append((message.first_t, message.t, message.polled, rows))
+                self._held.append(result)
             else:
-                self._metrics.result_span(now - message.first_t, now - message.t, now - message.polled, rows)
+                self._metrics.show(result, now)
 
     # Progress.
 
@@ -329,7 +339,7 @@ class RunningQuery:
 
     def _take_metrics(self) -> QueryMetrics:
         """What happened since the last progress, everywhere; a node that has not reported stands where it stood."""
-        metrics, self._metrics = self._metrics, QueryMetrics(self.spec.latency)
+        metrics, self._metrics = self._metrics, QueryMetrics(self.target.latency)
         for node, measured in self._measured.items():
             metrics.merge(measured)
             self._measured[node] = measured.carried()
@@ -337,6 +347,12 @@ class RunningQuery:
 
     def _make_progress(self, now: float) -> None:
         metrics = self._take_metrics()
+        if self.target.observe(metrics, now):
+            assert self.target.latency is not None
+            self._tell(protocol.Aim(self.number, self.target.latency))
+        too_slow = self.target.check(self._facts.get("serviceMs", 0.0) / 1000)
+        if too_slow is not None:
+            _log.warning("query %s: %s", self.spec.name or self.spec.id, too_slow)
         context = ProgressContext(
             self.spec.id,
             self.spec.run_id,

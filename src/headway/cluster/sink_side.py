@@ -40,6 +40,7 @@ class Received(NamedTuple):
     stage: int
     message: Message
     size: int
+    received: float
 
 
 class RowsWritten(NamedTuple):
@@ -97,9 +98,9 @@ class SinkSide:
         """Begin a new deployment whose rows come from `senders` nodes; ends in `Restored`."""
         self._worker.put(lambda: self._restore(number, senders))
 
-    def receive(self, number: int, node: int, stage: int, message: Message, size: int) -> None:
+    def receive(self, number: int, node: int, stage: int, message: Message, size: int, now: float) -> None:
         """Rows or a barrier from a node."""
-        self._worker.put(Received(number, node, stage, message, size))
+        self._worker.put(Received(number, node, stage, message, size, now))
 
     def publish(self, number: int, manifest: Manifest, kept: Any) -> None:
         """Every part of the epoch is written; ends in `Published`."""

@@ -17,7 +17,7 @@ import time
 import traceback
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -28,14 +28,16 @@ from headway.cluster import protocol
 from headway.kernels.compiled import Compiler
 from headway.node.allocation import keep_memory
 from headway.node.build import DRIVER
+from headway.node.clock import Clock
 from headway.node.deployed import Deployed
+from headway.node.dispatcher import Dispatcher
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator, State
 from headway.node.operators.planned import PlanOperator
 from headway.node.operators.source import InlineOperator
 from headway.node.snapshots import write_states
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
-from headway.scheduling import make_policy
+from headway.scheduling import Policy
 
 REPORT_EVERY = 1.0
 COORDINATOR_SILENCE = 60.0
@@ -48,7 +50,8 @@ class Node:
 
     def __init__(self, config: protocol.NodeConfig) -> None:
         self.index = config.index
-        self.policy = make_policy(config.policy)
+        self.clock = Clock()
+        self.dispatcher = Dispatcher(config.policy, self._policy_failed, self._operators)
         self.compiler = Compiler()
         self._endpoint = Endpoint(Keys(config.public_key, config.secret_key))
         self._inbound, self._address = self._endpoint.listen(zmq.PULL, own_host(config.coordinator))
@@ -69,7 +72,7 @@ class Node:
         self._writer = ThreadPoolExecutor(1, "snapshots")
         self._arrivals = 0
         self._running = True
-        self._heard = time.time()
+        self._heard = self.clock.now()
         self._next_report = self._heard + REPORT_EVERY
 
     def arrival(self) -> int:
@@ -82,34 +85,50 @@ class Node:
         gc.collect()
         gc.freeze()
         self.tell(protocol.Hello(self.index, uuid.uuid4().hex, os.getpid(), self._address))
-        polled = 0.0
         try:
-            while self._running:
-                now = time.time()
-                self._fire_timers(now)
-                operator = self.policy.pop(now)
-                if operator is None:
-                    self._poll(self._wait(now))
-                    continue
-                self._run(operator)  # type: ignore[arg-type]
-                if now - polled > POLL_EVERY:
-                    polled = now
-                    self._poll(0.0)
+            self._loop()
         finally:
             self._close()
+
+    def _loop(self) -> None:
+        polled = 0.0
+        now = self.clock.now()
+        while self._running:
+            self._fire_timers(now)
+            operator = self.dispatcher.next(now)
+            if operator is None:
+                self._poll(self._wait(now))
+                now = self.clock.now()
+                continue
+            now = self._run(operator, now)
+            if now - polled > POLL_EVERY:
+                polled = now
+                self._poll(0.0)
 
     def _wait(self, now: float) -> float:
         next_timer = self._timers[0][0] if self._timers else now + LONGEST_WAIT
         return max(0.0, min(next_timer, self._next_report, now + LONGEST_WAIT) - now)
 
-    def _run(self, operator: Operator) -> None:
+    def _run(self, operator: Operator, now: float) -> float:
+        """Run one message of an operator; gives the time after it."""
         host: Deployed = operator.host  # type: ignore[assignment]
-        if host.closed:
-            return
-        try:
-            operator.run()
-        except Exception as error:
-            self._fail(host, error)
+        if not host.closed:
+            try:
+                operator.run()
+            except Exception as error:
+                self._fail(host, error)
+        ended = self.clock.now()
+        self.dispatcher.done(operator, ended)
+        if not host.closed:
+            operator.ran(ended - now)
+        return ended
+
+    def _operators(self) -> Iterable[Operator]:
+        return (o for d in self._deployed.values() if not d.closed for o in d.operators.values())
+
+    def _policy_failed(self, policy: Policy, error: Exception) -> None:
+        text = "".join(traceback.format_exception(error))
+        self.tell(protocol.PolicyFailed(self.index, type(policy).__name__, text))
 
     def _fail(self, deployed: Deployed, error: BaseException) -> None:
         """Take down one query; the others do not notice."""
@@ -171,7 +190,7 @@ class Node:
                 frame = self.control.recv(zmq.NOBLOCK)
             except zmq.Again:
                 return
-            self._heard = time.time()
+            self._heard = self.clock.now()
             self._obey(pickle.loads(frame))
 
     def _read_inbound(self) -> None:
@@ -207,6 +226,10 @@ class Node:
                 self._committed(number, positions)
             case protocol.RowsTaken(number, stage, size):
                 self._do(number, lambda deployed: deployed.credit(Credit(number, stage, stage, DRIVER, size)))
+            case protocol.Aim(number, latency):
+                self._do(number, lambda deployed: deployed.aim(latency))
+            case protocol.UsePolicy(pickled):
+                self.dispatcher.switch(cloudpickle.loads(pickled), self.clock.now())
             case protocol.Peers(addresses):
                 self._meet(addresses)
             case protocol.Shutdown():
@@ -242,8 +265,7 @@ class Node:
             self.tell(protocol.Deployed(deployed.number, self.index))
 
     def _count_polled(self) -> None:
-        operators = (operator for deployed in self._deployed.values() for operator in deployed.operators.values())
-        self.polled = sum(isinstance(operator, InlineOperator) and operator.polls for operator in operators)
+        self.polled = sum(isinstance(operator, InlineOperator) and operator.polls for operator in self._operators())
 
     def _undeploy(self, number: int) -> None:
         deployed = self._deployed.pop(number, None)
@@ -293,7 +315,7 @@ class Node:
         self._writer.submit(write)
 
     def _tell_passed(self, deployed: Deployed, barrier: Barrier, files: dict[int, str], values: dict[int, Any]) -> None:
-        measured = deployed.report(time.time()) if barrier.drain and not deployed.closed else None
+        measured = deployed.report(self.clock.now()) if barrier.drain and not deployed.closed else None
         self.tell(protocol.EpochPassed(deployed.number, self.index, barrier, files, values, measured))
 
     def _close(self) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from pyspark.sql.types import StructType
 
-from headway.dataflow.expr import Call, Expr, walk
-from headway.dataflow.graph import Expand, Project, Relation
+from headway.dataflow.expr import Call, Column, Expr, walk
+from headway.dataflow.graph import Expand, Filter, Project, Relation
 from headway.dataflow.graph import Watermark as WatermarkStep
 from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
@@ -49,6 +49,25 @@ def window_ends(chain: Chain) -> tuple[int, int] | None:
         if isinstance(call, Call) and call.function == "TimeWindow"
     }
     return calls.pop() if len(calls) == 1 else None
+
+
+def event_column(chain: Chain) -> int | None:
+    """Which column of a chain's input is the event time of its watermark step, None if it is computed on the way."""
+    at = next((i for i, step in enumerate(chain.steps) if isinstance(step, WatermarkStep)), None)
+    if at is None:
+        return None
+    step = chain.steps[at]
+    assert isinstance(step, WatermarkStep)
+    column = step.column
+    for before in reversed(chain.steps[:at]):
+        if isinstance(before, Project):
+            expr = before.exprs[column]
+            if not isinstance(expr, Column):
+                return None
+            column = expr.index
+        elif not isinstance(before, Filter):
+            return None
+    return column
 
 
 def _expressions(step: Relation) -> Sequence[Expr]:
@@ -120,9 +139,9 @@ class ChainOperator(Operator):
         rows, highest = self._kernel.process(message.batch)
         p = message.p if highest is None else highest
         if rows is not None:
-            self.give(rows, p, message.t, message.first_t, message.polled, message.partition)
+            self.give(rows, p, message.t, message, message.partition)
         if self._aggregates:
-            self._oldest = self._oldest or message
+            self._oldest = self._oldest or self.kept(message)
             self._newest = message
         if self._event_time is not None:
             self._observe(channel, message, highest)
@@ -143,7 +162,7 @@ class ChainOperator(Operator):
         if self._ends_windows(current[0]) or now - self._published >= self._publish_every:
             self._publish(message, current)
             return
-        self._unpublished = self._unpublished or message
+        self._unpublished = self._unpublished or self.kept(message)
         if not self._publish_armed:
             self._publish_armed = True
             self.host.at(self._published + self._publish_every, self)
@@ -200,9 +219,10 @@ class ChainOperator(Operator):
         self._flushed = self.host.now()
         oldest, newest = self._oldest, self._newest
         if partials is not None and oldest is not None and newest is not None:
-            self.give(partials, newest.p, newest.t, oldest.first_t, oldest.polled)
+            self.give(partials, newest.p, newest.t, oldest)
         elif partials is not None:
-            self.give(partials, None, self._flushed, self._flushed, self._flushed)
+            now = self._flushed
+            self.give(partials, None, now, Message(t=now, first_t=now, polled=now))
         self._oldest = None
 
     def wake(self, now: float) -> None:
