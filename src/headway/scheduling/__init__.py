@@ -22,7 +22,7 @@ _KINDS: tuple[type[Policy], ...] = (Llf, Edf, Sjf, Fifo, Orleans, Tokens, Arriva
 POLICIES = {kind.name: kind for kind in _KINDS}
 DEFAULT = "llf"
 _PREFIX = "headway.scheduling."
-_SETTINGS = ("semantics", "topology", "costerror", "grain", "patience")
+_SETTINGS = ("semantics", "topology", "costError", "grain", "patience")
 
 
 def make_policy(chosen: str | Policy, conf: Mapping[str, Any] | None = None) -> Policy:
@@ -32,28 +32,34 @@ def make_policy(chosen: str | Policy, conf: Mapping[str, Any] | None = None) -> 
     kind = POLICIES.get(chosen) if isinstance(chosen, str) else None
     if kind is None:
         raise InvalidOption(f"there is no scheduling policy {chosen!r}; there are {', '.join(sorted(POLICIES))}")
-    if issubclass(kind, Deadlines):
-        return _with_settings(kind, {name.lower(): value for name, value in (conf or {}).items()})
-    return kind()
+    settings = _settings(conf or {})
+    return _with_settings(kind, settings) if issubclass(kind, Deadlines) else kind()
+
+
+def _settings(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of scheduling, by their names in lower case: case does not count, as in Spark's."""
+    own = {name.lower(): value for name, value in conf.items() if name.lower().startswith(_PREFIX)}
+    unknown = own.keys() - {(_PREFIX + name).lower() for name in _SETTINGS}
+    if unknown:
+        names = ", ".join(_PREFIX + name for name in _SETTINGS)
+        raise InvalidOption(f"there is no setting {min(unknown)!r}; there are {names}")
+    return own
 
 
 def _with_settings(kind: type[Deadlines], conf: Mapping[str, Any]) -> Deadlines:
-    for name in conf:
-        if name.startswith(_PREFIX) and name.removeprefix(_PREFIX) not in _SETTINGS:
-            raise InvalidOption(f"there is no setting {name!r}; of {_PREFIX}* there are {', '.join(_SETTINGS)}")
-    knowledge = Knowledge(_flag(conf, "semantics"), _flag(conf, "topology"), _length(conf, "costerror", 0.0))
+    knowledge = Knowledge(_flag(conf, "semantics"), _flag(conf, "topology"), _length(conf, "costError", 0.0))
     return kind(knowledge, _length(conf, "grain", GRAIN), _length(conf, "patience", PATIENCE))
 
 
 def _flag(conf: Mapping[str, Any], name: str) -> bool:
-    value = str(conf.get(_PREFIX + name, True)).lower()
-    if value not in ("true", "false"):
-        raise InvalidOption(f"{_PREFIX}{name} is {conf[_PREFIX + name]!r}; use true or false")
-    return value == "true"
+    value = conf.get(_PREFIX + name, True)
+    if str(value).lower() not in ("true", "false"):
+        raise InvalidOption(f"{_PREFIX}{name} is {value!r}; use true or false")
+    return str(value).lower() == "true"
 
 
 def _length(conf: Mapping[str, Any], name: str, default: float) -> float:
-    value = conf.get(_PREFIX + name, default)
+    value = conf.get((_PREFIX + name).lower(), default)
     try:
         length = duration(value)
     except InvalidOption as error:
