@@ -13,6 +13,8 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -67,6 +69,13 @@ class Headway:
         from headway.frontend import explain
 
         print(explain(df))
+
+    def recordTrace(self, path: str | os.PathLike[str]) -> AbstractContextManager[None]:
+        """While the block runs, record in a file which operator ran when, of all queries.
+
+        `headway simulate` replays it under other policies. `with hw.recordTrace("run.trace.jsonl"): …`
+        """
+        return self._runtime.record(Path(path))
 
     @property
     def policy(self) -> Policy:

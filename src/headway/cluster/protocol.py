@@ -9,6 +9,7 @@ from headway.connectors.api import InlineSource, PlannedSource, Position, Sink
 from headway.dataflow.stages import Stage
 from headway.node.message import Barrier
 from headway.observe.metrics import QueryMetrics
+from headway.observe.trace import OperatorRun
 from headway.scheduling import Policy
 
 
@@ -142,6 +143,13 @@ class Aim:
 
 
 @dataclass(frozen=True)
+class Record:
+    """Begin, or end, to record the runs of operators."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
 class Shutdown:
     """The session ends."""
 
@@ -175,6 +183,15 @@ class PolicyFailed:
     node: int
     policy: str
     text: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Runs of operators, in order; `last` iff recording has ended."""
+
+    node: int
+    runs: list[OperatorRun]
+    last: bool
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from headway.node.message import Barrier, Message
 from headway.observe.metrics import QueryMetrics
 from headway.observe.misses import Result
 from headway.observe.progress import ProgressContext, build_progress
+from headway.observe.trace import TraceWriter
 
 if TYPE_CHECKING:
     from headway.cluster.coordinator import Coordinator
@@ -74,6 +75,8 @@ class RunningQuery:
         self.stages, self._connectors = plan_stages(spec)
         assert spec.checkpoint is not None
         self.nodes = nodes_of(spec, coordinator.conf, coordinator.nodes)
+        self._home = zlib.crc32(spec.id.encode()) % self.nodes
+        """The node of the stages that run on one."""
         self._interval = checkpoint_interval(spec, coordinator.conf)
         self._store = CheckpointStore(spec.checkpoint)
         self._store.check_plan(self.stages)
@@ -160,6 +163,11 @@ class RunningQuery:
         self._drains, self._draining = self._drains + self._draining, []
         self._sink.restore(self.number, self._sink_nodes())
 
+    def describe(self, trace: TraceWriter) -> None:
+        """Write the header of this query to a trace, if it has none there."""
+        spec, mode = self.spec, self.spec.output_mode.lower()
+        trace.header(self.number, spec.name or spec.id, self.target.latency, self._home, self.stages, mode)
+
     def _tell(self, order: Any) -> None:
         """To all nodes of this query."""
         for node in range(self.nodes):
@@ -182,10 +190,9 @@ class RunningQuery:
             return
         self.life = Life.DEPLOYING
         self._deployed = set()
-        home = zlib.crc32(self.spec.id.encode()) % self.nodes
         try:
             deployment = make_deployment(
-                self.spec, self.stages, self._connectors, self.number, self.nodes, home, self._manifest,
+                self.spec, self.stages, self._connectors, self.number, self.nodes, self._home, self._manifest,
                 self._store.root, self._coordinator.conf, self.target,
             )  # fmt: skip
             pickled = cloudpickle.dumps(deployment)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from pyspark import cloudpickle
@@ -13,10 +16,12 @@ from headway.cluster.protocol import NodeConfig
 from headway.cluster.running import Life, RunningQuery
 from headway.dataflow.query import QuerySpec
 from headway.errors import HeadwayError, InvalidOption
+from headway.observe.trace import TraceWriter
 from headway.scheduling import Policy, make_policy
 
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 10.0
+RECORD_TIMEOUT = 10.0
 TRIES = 3
 
 
@@ -69,6 +74,20 @@ class Runtime:
         self.policy = make_policy(policy, self.coordinator.conf)
         pickled = cloudpickle.dumps(self.policy)
         self.coordinator.call(lambda: self.coordinator.use_policy(pickled))
+
+    @contextmanager
+    def record(self, path: Path) -> Iterator[None]:
+        """Record the runs of operators in a file while the block runs."""
+        trace = TraceWriter(path, self.coordinator.nodes)
+        self.coordinator.call(lambda: self.coordinator.record(trace))
+        try:
+            yield
+        finally:
+            self.coordinator.call(lambda: self.coordinator.record(None))
+            if not self.coordinator.wait_recorded(RECORD_TIMEOUT):
+                raise HeadwayError(
+                    f"not all nodes told their runs within {RECORD_TIMEOUT:.0f} s: {path} is not complete"
+                )
 
     def stop(self) -> None:
         """Stop all queries and all nodes."""

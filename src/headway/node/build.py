@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from headway.cluster.protocol import Deployment
-from headway.dataflow.graph import Watermark
 from headway.dataflow.stages import (
     ChainStage,
     Edge,
@@ -20,13 +19,14 @@ from headway.dataflow.stages import (
     SinkStage,
     Stage,
 )
+from headway.dataflow.windows import event_column, waits_for_watermark, windows_of
 from headway.kernels.api import partial_schema
 from headway.kernels.compiled import Compiler, why_not
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.merge import Merge
 from headway.node.message import Message
 from headway.node.operators.base import Host, Operator, State
-from headway.node.operators.chain import ChainOperator, event_column, window_ends
+from headway.node.operators.chain import ChainOperator
 from headway.node.operators.merge import MergeOperator
 from headway.node.operators.planned import TASK_SCHEMA, PlanOperator, ReadOperator
 from headway.node.operators.sink import DriverSink, InlineSink, ThreadedSink
@@ -94,7 +94,8 @@ class Build:
         return found
 
     def _connect(self, operator: Operator, consumer: Stage, number: int, edge: Edge, transmit: Transmit) -> None:
-        converter = self._converter(self._windows(consumer))
+        mode = self.deployment.output_mode
+        converter = self._converter(windows_of(consumer.chain, mode) if isinstance(consumer, ChainStage) else None)
         output = self._output(operator, consumer, number, edge, transmit, converter)
         operator.outputs = [*operator.outputs, output]
         operator.converters.append(converter)
@@ -103,18 +104,6 @@ class Build:
         deployment = self.deployment
         latency = inf if deployment.latency is None else deployment.latency
         return Converter(deployment.name, latency, windows, ProgressMap() if windows is not None else None)
-
-    def _windows(self, stage: Stage) -> Windows | None:
-        """When windows of a stage end, if rows wait in it for that."""
-        if not isinstance(stage, ChainStage) or not self._by_watermark(stage):
-            return None
-        ends = window_ends(stage.chain)
-        delay = next((step.delay_us for step in stage.chain.steps if isinstance(step, Watermark)), 0)
-        return None if ends is None else Windows(*ends, delay)
-
-    def _by_watermark(self, stage: ChainStage) -> bool:
-        aggregate = stage.chain.aggregate
-        return self.deployment.output_mode == "append" and aggregate is not None and aggregate.event_key is not None
 
     def _output(
         self, operator: Operator, consumer: Stage, number: int, edge: Edge, transmit: Transmit, converter: Converter
@@ -189,7 +178,7 @@ class Build:
             chain,
             InterpretedChain(chain),
             self._compiler.request(chain) if compiles else None,
-            None if self._by_watermark(stage) else deployment.flush_every,
+            None if waits_for_watermark(chain, deployment.output_mode) else deployment.flush_every,
             deployment.idle_after,
         )
 

@@ -36,6 +36,8 @@ class Deployed:
         self._judged_by = None if deployment.measuring else deployment.latency
         self.metrics = QueryMetrics(self._judged_by)
         self.closed = False
+        self.stirred = True
+        """Something has happened since the last report."""
         self.arrival = node.arrival
         self.now = node.clock.now
         self.dispatcher = node.dispatcher
@@ -124,6 +126,7 @@ class Deployed:
                 operator.inject(barrier)
 
     def report(self, now: float) -> tuple[QueryMetrics, dict[str, Any]]:
+        self.stirred = False
         for operator in self.operators.values():
             operator.measure(now)
         taken, self.metrics = self.metrics, QueryMetrics(self._judged_by)

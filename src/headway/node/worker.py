@@ -37,12 +37,15 @@ from headway.node.operators.planned import PlanOperator
 from headway.node.operators.source import InlineOperator
 from headway.node.snapshots import write_states
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
+from headway.observe.trace import OperatorRun
 from headway.scheduling import Policy
 
 REPORT_EVERY = 1.0
 COORDINATOR_SILENCE = 60.0
 POLL_EVERY = 0.0005
 LONGEST_WAIT = 0.1
+MOST_RECORDED = 1 << 18
+"""Runs kept between two reports while they are recorded."""
 
 
 class Node:
@@ -70,6 +73,8 @@ class Node:
             self._poller.register(source, zmq.POLLIN)
         self._poller.register(self._wake_fd, zmq.POLLIN)
         self._writer = ThreadPoolExecutor(1, "snapshots")
+        self._recorded: deque[OperatorRun] | None = None
+        """Not None iff runs are recorded."""
         self._arrivals = 0
         self._running = True
         self._heard = self.clock.now()
@@ -117,9 +122,13 @@ class Node:
                 operator.run()
             except Exception as error:
                 self._fail(host, error)
+        host.stirred = True
         ended = self.clock.now()
         self.dispatcher.done(operator, ended)
         if not host.closed:
+            if self._recorded is not None:
+                kind, rows, p, t = operator.taken()
+                self._recorded.append(OperatorRun(host.number, operator.stage, now, ended - now, rows, p, t, kind))
             operator.ran(ended - now)
         return ended
 
@@ -145,6 +154,7 @@ class Node:
         while self._timers and self._timers[0][0] <= now:
             _, _, host, operator = heapq.heappop(self._timers)
             if not host.closed:
+                host.stirred = True
                 try:
                     operator.wake(now)
                 except Exception as error:
@@ -156,12 +166,26 @@ class Node:
 
     def _report(self, now: float) -> None:
         self._next_report = now + REPORT_EVERY
-        reports = {d.number: d.report(now) for d in self._deployed.values() if not d.closed}
+        if self._recorded:
+            self._tell_recorded(last=False)
+        reports = {d.number: d.report(now) for d in self._deployed.values() if d.stirred and not d.closed}
         metrics = {number: taken for number, (taken, _) in reports.items()}
         facts = {number: found for number, (_, found) in reports.items()}
         self.tell(protocol.Report(self.index, metrics, facts))
         if now - self._heard > COORDINATOR_SILENCE:
             self._running = False
+
+    def _record(self, on: bool) -> None:
+        if on:
+            self._recorded = deque(maxlen=MOST_RECORDED)
+        elif self._recorded is not None:
+            self._tell_recorded(last=True)
+            self._recorded = None
+
+    def _tell_recorded(self, last: bool) -> None:
+        assert self._recorded is not None
+        self.tell(protocol.Recorded(self.index, list(self._recorded), last))
+        self._recorded.clear()
 
     def at(self, when: float, host: Deployed, operator: Operator) -> None:
         heapq.heappush(self._timers, (when, self.arrival(), host, operator))
@@ -226,6 +250,8 @@ class Node:
                 self._committed(number, positions)
             case protocol.RowsTaken(number, stage, size):
                 self._do(number, lambda deployed: deployed.credit(Credit(number, stage, stage, DRIVER, size)))
+            case protocol.Record(on):
+                self._record(on)
             case protocol.Aim(number, latency):
                 self._do(number, lambda deployed: deployed.aim(latency))
             case protocol.UsePolicy(pickled):

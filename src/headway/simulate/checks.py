@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from typing import get_args
 
-from headway.simulate.scenario import WINDOWED, EdgeKind, Job, Kind, Recorded, Scenario, StageSpec, invalid
+from headway.simulate.jobs import WINDOWED, EdgeKind, Job, Kind, Recorded, StageSpec, invalid, whole
 
 
-def check_jobs(scenario: Scenario) -> None:
-    if not scenario.jobs:
+def check_jobs(jobs: Sequence[Job], nodes: int) -> None:
+    if not jobs:
         raise invalid("jobs", "there is none; add a [[jobs]] table")
     seen: set[str] = set()
-    for number, job in enumerate(scenario.jobs):
+    for number, job in enumerate(jobs):
         where = f"jobs.{job.name or number}"
-        _check_job(job, where, scenario.cluster.nodes)
+        _check_job(job, where, nodes)
         if seen & set(job.names()):
             raise invalid(f"{where}.name", "two jobs have this name; rename one")
         seen |= set(job.names())
@@ -23,8 +24,7 @@ def check_jobs(scenario: Scenario) -> None:
 def _check_job(job: Job, where: str, nodes: int) -> None:
     if not job.name:
         raise invalid(f"{where}.name", "it is empty; give the job a name")
-    if not isinstance(job.count, int) or job.count < 0:
-        raise invalid(f"{where}.count", f"{job.count!r} will not do; use a whole number from 0 on")
+    whole(f"{where}.count", job.count, 0)
     if job.latency is not None and not 0.0 < job.latency < inf:
         raise invalid(f"{where}.latency", f"{job.latency!r} will not do; use more than 0 s, or leave it out for bulk")
     if job.end is not None and job.end <= job.start:
@@ -43,8 +43,7 @@ def _check_stage(stage: StageSpec, before: dict[str, StageSpec], where: str, nod
         raise invalid(f"{where}.name", "it is empty or another stage's; give the stage a name of its own")
     if stage.kind not in get_args(Kind):
         raise invalid(f"{where}.kind", f"there is no kind {stage.kind!r}; use one of {', '.join(get_args(Kind))}")
-    if not isinstance(stage.parallelism, int) or stage.parallelism < 1:
-        raise invalid(f"{where}.parallelism", f"{stage.parallelism!r} will not do; use a whole number from 1 on")
+    whole(f"{where}.parallelism", stage.parallelism, 1)
     if not 0.0 <= stage.selectivity < inf:
         raise invalid(f"{where}.selectivity", f"{stage.selectivity!r} will not do; use 0 or more")
     if stage.groups is not None and stage.groups < 1:

@@ -179,6 +179,13 @@ class Operator:
             profile.waited(self._waited)
             self._reply()
 
+    def taken(self) -> tuple[str, int, int | None, float]:
+        """What the last run took, for a record of it: kind, rows, p, t."""
+        message = self.current
+        if message.batch is None:
+            return "mark", 0, message.p, message.t
+        return "rows", message.batch.num_rows, message.p, message.t
+
     def _reply(self) -> None:
         dispatcher = self.host.dispatcher
         waiting = sum(len(channel.messages) for channel in self.channels.values())

@@ -55,6 +55,8 @@ class InlineOperator(Operator):
         self._blocked_since: float | None = None
         """Not None iff a poll waits for room downstream."""
         self._next_marker = 0.0
+        self._read: tuple[int, int | None, float] = (0, None, 0.0)
+        """Of the last run: rows, and p and t of the last of them."""
 
     @property
     def polls(self) -> bool:
@@ -98,6 +100,7 @@ class InlineOperator(Operator):
         blocked = 0.0 if self._blocked_since is None else now - self._blocked_since
         self._blocked_since = None
         self.current = Message(context=self.offered)
+        self._read = (0, None, now)
         more = False
         for number, partition in self._partitions:
             polled = partition.poll(now, MAX_ROWS)
@@ -116,7 +119,9 @@ class InlineOperator(Operator):
         metrics.read(now - first, now - last, rows)
         spent = Spent(min(blocked, now - first), 0.0, self.host.now() - now)
         cause = Message(None, None, last, first, now, 0, number, spent=spent)
-        self.give(batch, self._event_time(batch), last, cause, number)
+        p = self._event_time(batch)
+        self._read = (self._read[0] + rows, p, last)
+        self.give(batch, p, last, cause, number)
         if now >= self._next_marker:
             self._next_marker = now + MARKER_EVERY
             self.on_marker(cause._replace(marker=True))
@@ -127,6 +132,9 @@ class InlineOperator(Operator):
             return None
         value = batch.column(self._event_column)[-1]
         return value.value if value.is_valid else None
+
+    def taken(self) -> tuple[str, int, int | None, float]:
+        return "poll", *self._read
 
     def _pass_barriers(self) -> None:
         while self._barriers:
