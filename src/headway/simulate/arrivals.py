@@ -1,7 +1,7 @@
 """When messages come to sources, drawn from a scenario: the same for every policy.
 
-Every process is one of rate 1, regular or Poisson, whose time is stretched: where the rate is high, much of it passes in
-a second. Bursts and Pareto volumes are such rates.
+Every process is one of rate 1, regular or Poisson, whose time is stretched: where the rate is high, much of it passes
+in a second. Bursts and Pareto volumes are such rates.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def streams(arrivals: Arrivals | Recorded, sources: int, start: float, end: floa
     if isinstance(arrivals, Recorded):
         return [_recorded(points, start, end) for points in arrivals.points]
     rates = _skewed(arrivals, sources)
-    return [_stream(arrivals, rates[i], i / sources, start, end, np.random.default_rng([*seed, i])) for i in range(sources)]
+    return [
+        _stream(arrivals, rates[i], i / sources, start, end, np.random.default_rng([*seed, i])) for i in range(sources)
+    ]
 
 
 def _recorded(points: tuple[tuple[float, int, int, float], ...], start: float, end: float) -> Stream:
@@ -45,8 +47,9 @@ def _recorded(points: tuple[tuple[float, int, int, float], ...], start: float, e
 
 
 def _skewed(arrivals: Arrivals, sources: int) -> Floats:
-    weights = np.geomspace(1.0, arrivals.skew, sources) if sources > 1 else np.ones(1)
-    return arrivals.rate * weights / weights.mean()
+    weights: Floats = np.geomspace(1.0, arrivals.skew, sources) if sources > 1 else np.ones(1)
+    rates: Floats = arrivals.rate * weights / weights.mean()
+    return rates
 
 
 def _stream(
@@ -89,7 +92,10 @@ def _stretch(
         volumes = (1.0 + random.pareto(arrivals.pareto, seconds[-1] + 1)) * (arrivals.pareto - 1.0) / arrivals.pareto
         rates = rates * volumes[seconds]
     if arrivals.bursts is not None:
-        rates = np.where((times[:-1] + 1e-9) % arrivals.bursts.every < arrivals.bursts.length, arrivals.bursts.factor, 1.0) * rates
+        rates = (
+            np.where((times[:-1] + 1e-9) % arrivals.bursts.every < arrivals.bursts.length, arrivals.bursts.factor, 1.0)
+            * rates
+        )
     return times, np.concatenate([[0.0], np.cumsum(rates * lengths)])
 
 

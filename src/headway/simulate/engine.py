@@ -1,8 +1,8 @@
-"""The virtual clock: a heap of events, nodes whose workers take operators from the policy's queue, and what is measured.
+"""The virtual clock: a heap of events, nodes whose workers take operators from the policy's queue, and what they do.
 
 1. Events of one moment all happen before a worker chooses: what came at the same time is chosen from together.
-2. A run takes its message when it begins; what it makes leaves when it ends. Then it is acknowledged: the channel has room
-   again and the sender hears of costs, both after the exchange where that is another node.
+2. A run takes its message when it begins; what it makes leaves when it ends. Then it is acknowledged: the channel has
+   room again and the sender hears of costs, both after the exchange where that is another node.
 3. Costs are told with the first acknowledgements of an operator and then with some, as nodes do.
 4. A clock that stands still costs nothing: there are no timers.
 """
@@ -133,7 +133,9 @@ class Engine:
         node.running[worker] = (operator, channel, message, leaving, seconds, triggered)
         self._at(now + seconds + self._overhead, _FINISH, node, worker)
         if self.measured.timeline is not None:
-            self.measured.timeline.append((operator.node, worker, now, seconds + self._overhead, operator, message.what))
+            self.measured.timeline.append(
+                (operator.node, worker, now, seconds + self._overhead, operator, message.what)
+            )
 
     def _finish(self, node: _Node, worker: int) -> None:
         now = self._now
@@ -222,7 +224,8 @@ class Engine:
     def _credit(self, channel: Channel, reply: ReplyContext | None) -> None:
         """The sender hears that a message was taken."""
         sender, edge = channel.sender, channel.edge
-        assert sender is not None and edge is not None
+        assert sender is not None
+        assert edge is not None
         if reply is not None:
             self._policy.process_reply(edge.converter, channel.receiver.number, reply)
         channel.room += 1

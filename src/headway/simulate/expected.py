@@ -30,7 +30,7 @@ class _Rows:
 
 
 def correct(job: Built, measured: Measured, number: int, drained: bool) -> bool:
-    """Whether the results of the numbered job are those expected; if not all was drained, whether they are among them."""
+    """Whether the results of the numbered job are those expected; undrained, whether they are among them."""
     found: Counter[Key] = Counter((key[4], key[2], key[3]) for key in measured.results[number])
     expected = expected_results(job)
     return found == expected if drained else found <= expected
@@ -43,7 +43,9 @@ def expected_results(job: Built) -> Counter[Key]:
     for operator in job.operators:
         rows = given[operator.number] = _given(operator, given)
         if not operator.edges:
-            found.update((operator.number, e, w) for e, w in zip(rows.event.tolist(), rows.weight.tolist(), strict=True))
+            found.update(
+                (operator.number, e, w) for e, w in zip(rows.event.tolist(), rows.weight.tolist(), strict=True)
+            )
     return found
 
 
@@ -55,13 +57,16 @@ def _given(operator: Operator, given: dict[int, _Rows]) -> _Rows:
     event = np.concatenate([rows.event for rows in taken])
     weight = np.concatenate([rows.weight for rows in taken])
     mark = min(rows.mark for rows in taken)
-    return _windowed(operator, event, weight, mark) if isinstance(operator, WindowOperator) else _Rows(event, weight, mark)
+    return (
+        _windowed(operator, event, weight, mark) if isinstance(operator, WindowOperator) else _Rows(event, weight, mark)
+    )
 
 
 def _dealt(operator: Operator, number: int, given: dict[int, _Rows]) -> _Rows:
     """What comes through the numbered input."""
     channel = operator.inputs[number]
-    assert channel.sender is not None and channel.edge is not None
+    assert channel.sender is not None
+    assert channel.edge is not None
     rows, count = given[channel.sender.number], len(channel.edge.channels)
     if count == 1:
         return rows

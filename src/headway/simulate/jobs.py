@@ -1,4 +1,4 @@
-"""Of what a scenario is made: a cluster, and jobs whose stages have parallelism, costs and windows. Plain values, seconds.
+"""Of what a scenario is made: a cluster, and jobs whose stages have parallelism, costs and windows. Plain values.
 
 1. A stage of kind "source" has arrivals, one stream for each of its operators. Without a cost its operators are clients
    outside the cluster; with one they are scheduled as any other.
@@ -84,8 +84,8 @@ class Arrivals:
     """Messages that come to each operator of a source stage.
 
     `rate` is messages per second and source, on average; a message has `rows` rows. `phase`: when a constant stream
-    begins, in seconds; "even" spreads the sources over a period, "random" draws. `pareto`: the volume of every second of
-    every source is Pareto of this shape, with the mean that `rate` says. `skew`: the rates of the sources lie
+    begins, in seconds; "even" spreads the sources over a period, "random" draws. `pareto`: the volume of every second
+    of every source is Pareto of this shape, with the mean that `rate` says. `skew`: the rates of the sources lie
     geometrically between 1 and so many, with the mean that `rate` says. `delay`: how far event time is behind arrival;
     a source's event time never goes back.
     """
@@ -174,8 +174,8 @@ class Window:
 
 @dataclass(frozen=True)
 class StageSpec:
-    """One stage of a job; see the module. `groups`: a window's result has at most so many rows. `selectivity`: rows given
-    per row taken."""
+    """One stage of a job; see the module. `groups`: a window's result has at most so many rows. `selectivity`: rows
+    given per row taken."""
 
     name: str
     kind: Kind = "regular"

@@ -210,7 +210,7 @@ class SourceOperator(Operator):
 
 
 class WindowOperator(Operator):
-    """Collects rows by the end of their windows; see `scenario` for its kinds. `copies`: how many windows a row is in."""
+    """Collects rows by the end of their windows; see `jobs` for its kinds. `copies`: how many windows a row is in."""
 
     __slots__ = ("copies", "frontier", "groups", "open", "windows")
 

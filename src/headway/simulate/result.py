@@ -17,7 +17,10 @@ from headway.simulate.engine import Measured
 from headway.simulate.expected import correct
 from headway.simulate.scenario import Scenario
 
-_COLUMNS = ("policy", "group", "jobs", "offered rows/s", "rows/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "met %", "busy %", "correct")  # fmt: skip
+_COLUMNS = (
+    "policy", "group", "jobs", "offered rows/s", "rows/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "met %", "busy %",
+    "correct",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from headway.simulate.jobs import Cluster, Job, above_zero, invalid
 
 @dataclass(frozen=True)
 class Scenario:
-    """A simulation. Sources run for `seconds`; what came in the first `warm_up` of them does not count. Then the cluster
-    works off what waits, if `drain`. `x` is a figure's horizontal value."""
+    """A simulation. Sources run for `seconds`; what came in the first `warm_up` of them does not count. Then the
+    cluster works off what waits, if `drain`. `x` is a figure's horizontal value."""
 
     name: str
     jobs: tuple[Job, ...]
-    cluster: Cluster = Cluster()
+    cluster: Cluster = field(default_factory=Cluster)
     seconds: float = 30.0
     warm_up: float = 0.0
     seed: int = 1
