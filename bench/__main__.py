@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from bench.cameo import command as cameo
 from bench.ysb import command as ysb
 
-_BENCHMARKS = {"ysb": ysb}
+_BENCHMARKS = {"ysb": ysb, "cameo": cameo}
 
 
 def main() -> None:
