@@ -215,7 +215,7 @@ class Coordinator:
             case protocol.Recorded(node, runs, last):
                 self._recorded(node, runs, last)
             case protocol.PolicyFailed(node, policy, text):
-                _log.error("scheduling policy %s failed; node %d goes on in order of arrival:\n%s", policy, node, text)
+                _log.error("the scheduling policy failed; node %d goes on with %s:\n%s", node, policy, text)
             case protocol.Failed(number):
                 if (query := self._current(number)) is not None:
                     query.failed(heard)

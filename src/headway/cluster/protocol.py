@@ -178,10 +178,10 @@ class Failed:
 
 @dataclass(frozen=True)
 class PolicyFailed:
-    """A node's scheduling policy raised; the node goes on in order of arrival."""
+    """A node's scheduling policy raised, or a new one could not be loaded; the node goes on by `goes_on_by`."""
 
     node: int
-    policy: str
+    goes_on_by: str
     text: str
 
 

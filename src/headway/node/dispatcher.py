@@ -19,7 +19,7 @@ class Dispatcher:
     """See the module. `failed` is told the error of a policy that raised, `operators` gives all of the node's."""
 
     def __init__(
-        self, policy: Policy, failed: Callable[[Policy, Exception], None], operators: Callable[[], Iterable[Operator]]
+        self, policy: Policy, failed: Callable[[Exception], None], operators: Callable[[], Iterable[Operator]]
     ) -> None:
         self.policy = policy
         self._queue = policy.queue()
@@ -51,9 +51,8 @@ class Dispatcher:
                 operator.offer()
 
     def _fall_back(self, error: Exception) -> None:
-        policy = self.policy
         self._use(Arrival())
-        self._failed(policy, error)
+        self._failed(error)
         self._offer_all()
 
     def ready(self, operator: Operator, context: PriorityContext, arrival: int, now: float) -> None:

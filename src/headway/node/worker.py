@@ -38,7 +38,6 @@ from headway.node.operators.source import InlineOperator
 from headway.node.snapshots import write_states
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
 from headway.observe.trace import OperatorRun
-from headway.scheduling import Policy
 
 REPORT_EVERY = 1.0
 COORDINATOR_SILENCE = 60.0
@@ -132,12 +131,20 @@ class Node:
             operator.ran(ended - now)
         return ended
 
+    def _use_policy(self, pickled: bytes) -> None:
+        try:
+            policy = cloudpickle.loads(pickled)
+        except Exception as error:  # such as a module that is not on this machine
+            self._policy_failed(error)
+            return
+        self.dispatcher.switch(policy, self.clock.now())
+
     def _operators(self) -> Iterable[Operator]:
         return (o for d in self._deployed.values() if not d.closed for o in d.operators.values())
 
-    def _policy_failed(self, policy: Policy, error: Exception) -> None:
+    def _policy_failed(self, error: Exception) -> None:
         text = "".join(traceback.format_exception(error))
-        self.tell(protocol.PolicyFailed(self.index, type(policy).__name__, text))
+        self.tell(protocol.PolicyFailed(self.index, type(self.dispatcher.policy).__name__, text))
 
     def _fail(self, deployed: Deployed, error: BaseException) -> None:
         """Take down one query; the others do not notice."""
@@ -255,7 +262,7 @@ class Node:
             case protocol.Aim(number, latency):
                 self._do(number, lambda deployed: deployed.aim(latency))
             case protocol.UsePolicy(pickled):
-                self.dispatcher.switch(cloudpickle.loads(pickled), self.clock.now())
+                self._use_policy(pickled)
             case protocol.Peers(addresses):
                 self._meet(addresses)
             case protocol.Shutdown():

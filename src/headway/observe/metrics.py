@@ -167,7 +167,7 @@ def _met(target: float, first: float, last: float, rows: int) -> int:
     """How many of the rows, whose latencies lie evenly between the two, are within the target."""
     if first <= target:
         return rows
-    return 0 if last > target else int(rows * (target - last) / (first - last))
+    return 0 if last > target else round(rows * (target - last) / (first - last))
 
 
 def _fold(choose: Any, one: int | None, other: int | None) -> int | None:
