@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from bench.cameo.figures import FIGURES, Figure, print_example
 from bench.cameo.results import CameoResult, append
+from bench.cameo.simulated import simulate
 from bench.cameo.trials import Trials, choices
 
 
@@ -31,7 +31,7 @@ def main(options: argparse.Namespace) -> None:
     if not options.simulate:
         results += _real(figure, options)
     if not options.real:
-        results += _simulated(options)
+        results += simulate(options.figure, _policies(figure, options), _say)
     append(results, options.json)
     print(f"{options.figure}: {figure.title}")
     print("\n".join(figure.table(results)))
@@ -48,7 +48,7 @@ def _policies(figure: Figure, options: argparse.Namespace) -> tuple[str, ...]:
 def _real(figure: Figure, options: argparse.Namespace) -> list[CameoResult]:
     if figure.real is None:
         return []
-    trials = Trials(f"cameo-{options.figure}", options.seconds or figure.seconds, lambda text: print(text, flush=True))
+    trials = Trials(f"cameo-{options.figure}", options.seconds or figure.seconds, _say)
     try:
         figure.real(trials, choices(_policies(figure, options)))
     finally:
@@ -56,5 +56,5 @@ def _real(figure: Figure, options: argparse.Namespace) -> list[CameoResult]:
     return trials.results
 
 
-def _simulated(options: argparse.Namespace) -> list[CameoResult]:
-    sys.exit(f"the simulator does not run {options.figure}")
+def _say(text: str) -> None:
+    print(text, flush=True)

@@ -23,6 +23,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import headway
+from bench.cameo.cpu import node_seconds
 from bench.cameo.jobs import Job
 from bench.cameo.queries import KEYS, RIGHT_SEED, Answer, correct, exact, query, whole_until
 from bench.cameo.source import CameoSource
@@ -32,6 +33,10 @@ from headway.observe.metrics import QueryMetrics
 
 WARM_UP = 3.0
 SETTLE = 1.5
+ROUNDS = 3
+TOLD = 2.5
+"""Seconds after which what happened before a change of policy has been told: nodes report every second, and so do
+progresses."""
 CONF = {"headway.compile": "first", "headway.idleTimeout": "1 hour"}
 """A source whose rows wait in an overloaded node is not idle: its rows would be late when they come."""
 
@@ -63,13 +68,15 @@ def read_lines(folder: Path) -> tuple[Answer, bool]:
 
 @dataclass
 class Group:
-    """What the jobs of one group did together. `timeline` has (seconds, rows/s, median, p99) of jobs' progresses."""
+    """What the jobs of one group did together. `timeline` has (job, seconds, rows/s, median, p99) of progresses."""
 
-    jobs: int = 0
-    offered: float = 0.0
-    rows_per_s: float = 0.0
+    names: set[str] = field(default_factory=set)
     rows: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0
+    """Processor seconds that the nodes had meanwhile, for all groups."""
+    counted: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """By job: rows, and the seconds of the progresses that counted them."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     met: int = 0
     results: int = 0
@@ -79,6 +86,10 @@ class Group:
     windows: int = 0
     """Windows that were compared with the exact answer."""
     timeline: list[tuple[str, float, float, float, float]] = field(default_factory=list)
+
+    @property
+    def rows_per_s(self) -> float:
+        return sum(rows / seconds for rows, seconds in self.counted.values())
 
     @property
     def share_met(self) -> float:
@@ -148,20 +159,48 @@ class Trial:
     def run(self, seconds: float) -> dict[str, Group]:
         """Measure for so long, then stop the nodes; what each group did."""
         self.wait()
+        groups = self._measure(seconds)
+        self._finish([groups])
+        return groups
+
+    def alternate(self, policies: dict[str, Any], seconds: float) -> dict[str, dict[str, Group]]:
+        """Every policy for `seconds` in all, taking turns on the running jobs, so that what else goes on at the machine
+        hits all alike; then stop the nodes. By policy, what each group did."""
+        self.wait()
+        groups: dict[str, dict[str, Group]] = {}
+        for _ in range(ROUNDS):
+            for name, policy in policies.items():
+                self.headway.policy = policy
+                time.sleep(TOLD)
+                self._measure(seconds / ROUNDS, groups.setdefault(name, {}))
+        self._finish(list(groups.values()))
+        return groups
+
+    def _measure(self, seconds: float, groups: dict[str, Group] | None = None) -> dict[str, Group]:
+        """Add what happens in the next `seconds` to the groups."""
+        groups = {} if groups is None else groups
         self.totals()
-        began = time.time()
+        began, cpu = time.time(), node_seconds()
         time.sleep(seconds)
-        totals = self.totals()
-        ended = time.time()
-        progress = {name: query.recentProgress for name, query in self._queries.items()}
-        self.headway.stop()
-        groups: dict[str, Group] = {}
+        totals, ended, cpu = self.totals(), time.time(), node_seconds() - cpu
         for job in self._jobs:
             group = groups.setdefault(job.group, Group())
-            self._count(group, job, totals[job.name], began, ended)
-            _rates(group, job, progress[job.name], began)
-            self._check(group, job)
+            self._count(group, job, totals[job.name], ended - began)
+            _add_progress(group, job, self._queries[job.name].recentProgress, began, self._t0_us / 1e6)
+        for group in groups.values():
+            group.seconds += ended - began
+            group.cpu += cpu
         return groups
+
+    def _finish(self, runs: list[dict[str, Group]]) -> None:
+        """Stop the nodes and compare what was written; what is wrong is wrong for all who ran."""
+        self.headway.stop()
+        for job in self._jobs:
+            if job.shape != "noop":
+                right, windows = self._check(job)
+                for groups in runs:
+                    groups[job.group].correct = groups[job.group].correct and right
+                    groups[job.group].windows += windows
 
     def rows_per_s(self, seconds: float) -> float:
         """What all jobs together read in the time to come."""
@@ -210,38 +249,40 @@ class Trial:
         self._raise_errors()
         return {name: running._run._running.totals() for name, running in self._queries.items()}
 
-    def _count(self, group: Group, job: Job, totals: QueryMetrics, began: float, ended: float) -> None:
-        group.jobs += 1
-        group.offered += job.rows_per_s
+    def _count(self, group: Group, job: Job, totals: QueryMetrics, seconds: float) -> None:
+        group.names.add(job.name)
         group.rows += totals.input_rows
-        group.seconds = ended - began
         group.latency.merge(totals.e2e)
         group.met += totals.met
         group.results += totals.met + totals.missed
         # A window of a constant stream is complete within an interval of its end; the last second may not be told yet.
         patience = job.target + 1 / job.arrivals.rate + 1.0
-        group.due += max(0, int((ended - began - patience) / job.slide)) * KEYS[job.shape]
+        group.due += max(0, int((seconds - patience) / job.slide)) * KEYS.get(job.shape, 0)
 
-    def _check(self, group: Group, job: Job) -> None:
+    def _check(self, job: Job) -> tuple[bool, int]:
+        """Whether a job's results are right, and how many windows were complete."""
         answer, once = read_lines(Path(self._root, job.name))
         window_us, slide_us = job.window * 1_000_000, job.slide * 1_000_000
         until = max((start for start, _ in answer), default=0) + window_us
         expected = exact(job.shape, job.arrivals, self._begin_us(job), window_us, slide_us, until) if answer else {}
-        group.correct = group.correct and once and correct(answer, expected, window_us)
         whole = whole_until(answer, expected, window_us)
-        group.windows += len({start for start, _ in answer if start + window_us <= whole})
+        windows = len({start for start, _ in answer if start + window_us <= whole})
+        return once and correct(answer, expected, window_us), windows
 
 
-def _rates(group: Group, job: Job, progress: list[Any], began: float) -> None:
-    """Rows/s of the progresses that lie in the measured time, and the timeline."""
-    group.rows_per_s += _rate(progress, began)
+def _add_progress(group: Group, job: Job, progress: list[Any], began: float, t0: float) -> None:
+    """Rows of the progresses that lie in the measured time, and the timeline."""
     for p in progress:
         at = _time(p)
+        if at <= began:
+            continue
+        seconds = max(p["batchDuration"] / 1000, 1e-3)
         latency = p["headway"]["latency"]["e2eLatencyMs"]
-        rate = p["numInputRows"] / max(p["batchDuration"] / 1000, 1e-3)
-        group.timeline.append(
-            (job.name, round(at - began, 3), round(rate), latency.get("P50", -1), latency.get("P99", -1))
-        )
+        if at - seconds >= began - 0.05:
+            rows, span = group.counted.get(job.name, (0, 0.0))
+            group.counted[job.name] = rows + p["numInputRows"], span + seconds
+        point = round(at - t0, 3), round(p["numInputRows"] / seconds), latency.get("P50", -1), latency.get("P99", -1)
+        group.timeline.append((job.name, *point))
 
 
 def _time(progress: Any) -> float:

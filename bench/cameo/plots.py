@@ -136,10 +136,11 @@ def _cdf(results: list[CameoResult], name: str, target: float | None) -> Callabl
 def timelines(results: list[CameoResult], path: str, title: str, target: float) -> None:
     """The highest latency (p99) of all urgent jobs second by second, and the distribution."""
     urgent = [r for r in of(results, group="ls") if r.settings.get("timeline")]
-    draw = [_timeline(of(urgent, policy=policy), policy, target) for policy in values(urgent, "policy")]
-    draw.append(_cdf(urgent, "LS", target))
-    if of(results, group="ba"):
-        draw.append(_cdf(of(results, group="ba"), "BA", None))
+    draw = []
+    for system in values(urgent, "system"):
+        mine = of(urgent, system=system)
+        draw += [_timeline(of(mine, policy=p), f"{system}: {p}", target) for p in values(mine, "policy")]
+        draw.append(_cdf(mine, f"{system}: LS", target))
     save(path, 4, draw, title)
 
 

@@ -57,7 +57,9 @@ def fig8c(trials: Trials, policies: dict[str, Choice]) -> None:
 def fig9(trials: Trials, policies: dict[str, Choice]) -> None:
     """Eight bulk jobs of Pareto distributed volume (see `bench.cameo.arrivals`), on average 45 % of the capacity."""
     capacity = trials.capacity()
-    trials.sweep([Point("pareto", mix(8, 0.45 * capacity, process="pareto"), _load(0.45, capacity))], policies)
+    trials.sweep(
+        [Point("pareto", mix(8, 0.45 * capacity, process="pareto"), _load(0.45, capacity))], policies, alone=True
+    )
 
 
 def fig10(trials: Trials, policies: dict[str, Choice]) -> None:
@@ -72,7 +74,7 @@ def fig10(trials: Trials, policies: dict[str, Choice]) -> None:
         volume = capacity * share / 4
         arrivals = Arrivals(400 + number, SOURCES, volume / (SOURCES * ROWS), ROWS, process)
         jobs.append(Job(f"{kind}-{number}", kind, arrivals, 1, 1, LS_TARGET))
-    trials.sweep([Point("skew", jobs, {"load": 1.0, "capacity_rows_per_s": capacity})], policies)
+    trials.sweep([Point("skew", jobs, {"load": 1.0, "capacity_rows_per_s": capacity})], policies, alone=True)
 
 
 def fig11(trials: Trials, policies: dict[str, Choice]) -> None:

@@ -26,7 +26,7 @@ class CameoResult(Result):
 
 
 def measured(
-    workload: str, policy: str, x: float | str, name: str, group: Group, settings: dict[str, Any]
+    workload: str, policy: str, x: float | str, name: str, group: Group, offered: float, settings: dict[str, Any]
 ) -> CameoResult:
     """The result of a group on real nodes; its distribution and timeline are among the settings."""
     histogram = group.latency
@@ -36,9 +36,10 @@ def measured(
         "windows_checked": group.windows,
         "results": group.results,
         "results_due": group.due,
+        "node_cpu_seconds": group.cpu,
     }
     return CameoResult(
-        workload, "headway", group.jobs, group.offered, group.rows_per_s, histogram.summary(), group.seconds,
+        workload, "headway", len(group.names), offered, group.rows_per_s, histogram.summary(), group.seconds,
         group.rows, group.correct, {**settings, **extra}, policy, name, x, group.share_met,
     )  # fmt: skip
 
@@ -90,4 +91,13 @@ def _against(ours: CameoResult, other: CameoResult, results: list[CameoResult]) 
     mine, theirs = (of(results, system=r.system, x=r.x, group="ba", policy=r.policy) for r in (ours, other))
     if mine and theirs and theirs[0].rows_per_s:
         told += f"  bulk rows/s of {ours.policy} {mine[0].rows_per_s / theirs[0].rows_per_s - 1:+.1%}"
+        told += _per_cpu(mine[0], theirs[0])
     return told
+
+
+def _per_cpu(ours: CameoResult, other: CameoResult) -> str:
+    """The same per second of the nodes' processor time, if that was measured."""
+    mine, theirs = (r.settings.get("node_cpu_seconds", 0.0) / max(r.seconds, 1e-9) for r in (ours, other))
+    if not mine or not theirs:
+        return ""
+    return f" ({ours.rows_per_s / mine / (other.rows_per_s / theirs) - 1:+.1%} per processor second)"

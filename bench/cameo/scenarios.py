@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from bench.cameo.arrivals import SHAPE, SKEW
 from bench.cameo.jobs import BA_TARGET, LS_JOBS, LS_TARGET
-from headway.scheduling import Policy
 from headway.scheduling.tokens import Tokens
 from headway.simulate import Arrivals, Cluster, Cost, Job, Scenario, StageSpec, Window
 
@@ -24,8 +23,6 @@ _PARSE = Cost(message=0.0002, row=2e-6, scv=0.1)
 _COLLECT = Cost(message=0.0002, row=1e-6, trigger=0.0005, scv=0.1)
 SECONDS, WARM_UP = 30.0, 10.0
 
-Chosen = tuple[str, "str | Policy", dict[str, str]]
-"""A policy's label, the policy, and settings."""
 Points = list[tuple["float | str", Scenario]]
 
 
@@ -132,7 +129,10 @@ def fig6() -> Points:
     return [("tokens", Scenario("cameo-fig6", tuple(jobs), Cluster(2, 4), 240.0, 0.0, drain=False))]
 
 
+SHARES = {"d1": 0.2, "d2": 0.4, "d3": 0.4}
 TOKENS = Tokens({"d1": 12, "d2": 24, "d3": 24})
+"""Of every source, per second; the paper's."""
+BLIND = {"headway.scheduling.semantics": "false"}
 SCENARIOS: dict[str, Callable[[], Points]] = {
     made.__name__: made for made in (fig6, fig8a, fig8b, fig8c, fig9, fig10, fig11, fig13, fig14, fig15)
 }

@@ -47,7 +47,7 @@ def fig7c(trials: Trials, policies: dict[str, Choice]) -> None:
                 groups = trial.run(SHOWN + 2.0)
             runs = read_runs(path)
         settings = {"load": LOAD, "runs": [[run.start, *run.operator, run.window] for run in _middle(runs)]}
-        trials.results.append(measured(trials.workload, name, "ipq1", "ls", groups["ls"], settings))
+        trials.results.append(measured(trials.workload, name, "ipq1", "ls", groups["ls"], job.rows_per_s, settings))
         trials.say(f"  {name}: {len(runs)} runs recorded")
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from bench.cameo.jobs import bulk, flooded
 from bench.cameo.results import CameoResult, measured
+from bench.cameo.scenarios import SHARES
 from bench.cameo.trials import Trials
 from headway.scheduling.tokens import Tokens
 
-SHARES = {"d1": 0.2, "d2": 0.4, "d3": 0.4}
 TOKENS = 10_000
 """Per second and node, of all queries."""
 SETTLED = 2.0
@@ -30,12 +30,12 @@ def fig6(trials: Trials) -> None:
     groups = trials.cluster.run(policy, jobs, trials.seconds)
     timeline = {name: [(at, rate) for _, at, rate, *_ in group.timeline] for name, group in groups.items()}
     for phase in range(1, len(SHARES) + 1):
-        within = (phase - 1) * gap - 3.0 + SETTLED, phase * gap - 3.0
+        within = (phase - 1) * gap + SETTLED, phase * gap
         rates = {name: _mean([rate for at, rate in timeline[name] if within[0] < at <= within[1]]) for name in groups}
         for name, group in groups.items():
             share = rates[name] / max(1.0, sum(rates.values()))
             settings = {"share": share, "tokens": SHARES[name], "timeline": group.timeline if phase == 3 else []}
-            made = measured(trials.workload, "tokens", phase, name, group, settings)
+            made = measured(trials.workload, "tokens", phase, name, group, 0.0, settings)
             trials.results.append(replace(made, rows_per_s=rates[name]))
             trials.say(f"  {phase} running  {name}: {rates[name] / 1e6:6.2f} M rows/s, {share:.1%} of all")
 

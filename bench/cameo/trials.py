@@ -1,6 +1,6 @@
 """Runs of an experiment: every horizontal value under every policy, in one session of Spark.
 
-1. The order of policies rotates from value to value: what the machine does meanwhile hits all alike.
+1. Policies take turns, in an order that rotates from value to value: what else the machine does hits all alike.
 2. Volumes are told in parts of the nodes' capacity: rows/s that bulk jobs get when their sources never run dry,
    measured first. So a run means the same on another machine.
 """
@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from bench.cameo.jobs import Job, bulk, flooded
-from bench.cameo.on_headway import Cluster
+from bench.cameo.on_headway import Cluster, Group
 from bench.cameo.results import CameoResult, line, measured
+from headway.scheduling import Policy, make_policy
 
 COMPARED = ("llf", "fifo", "orleans")
 CALIBRATION_JOBS = 6
@@ -62,25 +63,33 @@ class Trials:
         self.say(f"  capacity of {nodes or self.nodes} nodes for {names}: {rows_per_s / 1e6:.2f} M rows/s")
         return rows_per_s
 
-    def sweep(self, points: list[Point], policies: dict[str, Choice]) -> list[CameoResult]:
-        """Every point under every policy; the results, which are kept in `results` too."""
-        made = []
+    def sweep(self, points: list[Point], policies: dict[str, Choice], alone: bool = False) -> None:
+        """Every point under every policy. They take turns on the same running jobs, or, `alone`, each has its own run
+        of the same arrivals from their beginning. Results are kept in `results`."""
+        chosen = {name: make_policy(policy, conf) for name, (policy, conf) in policies.items()}
         for turn, point in enumerate(points):
-            names = list(policies)
-            for name in names[turn % len(names) :] + names[: turn % len(names)]:
-                made += self._one(point, name, *policies[name])
-        self.results += made
-        return made
+            names = list(chosen)
+            rotated = {name: chosen[name] for name in names[turn % len(names) :] + names[: turn % len(names)]}
+            groups = self._alone(point, rotated) if alone else self._together(point, rotated)
+            for name, told in groups.items():
+                self._report(point, name, told)
 
-    def _one(self, point: Point, name: str, policy: Any, conf: dict[str, str]) -> list[CameoResult]:
-        groups = self.cluster.run(policy, point.jobs, self.seconds, point.nodes, conf)
+    def _together(self, point: Point, policies: dict[str, Policy]) -> dict[str, dict[str, Group]]:
+        with self.cluster.trial(next(iter(policies.values())), point.jobs, point.nodes) as trial:
+            return trial.alternate(policies, self.seconds)
+
+    def _alone(self, point: Point, policies: dict[str, Policy]) -> dict[str, dict[str, Group]]:
+        return {
+            name: self.cluster.run(policy, point.jobs, self.seconds, point.nodes) for name, policy in policies.items()
+        }
+
+    def _report(self, point: Point, name: str, groups: dict[str, Group]) -> None:
         settings = {"nodes": point.nodes or self.nodes, **_sizes(point.jobs), **point.settings}
-        made = []
         for group in sorted(groups, reverse=True):
+            offered = sum(job.rows_per_s for job in point.jobs if job.group == group)
             told = settings | {"timeline": groups[group].timeline}
-            made.append(measured(self.workload, name, point.x, group, groups[group], told))
-            self.say(line(made[-1]))
-        return made
+            self.results.append(measured(self.workload, name, point.x, group, groups[group], offered, told))
+            self.say(line(self.results[-1]))
 
 
 def choices(names: tuple[str, ...]) -> dict[str, Choice]:

@@ -55,5 +55,5 @@ def test_skewed_sources_differ_two_hundredfold() -> None:
 
 
 def test_an_unknown_process_is_named() -> None:
-    with pytest.raises(ValueError, match="'uneven'.*constant, pareto, skewed"):
+    with pytest.raises(ValueError, match=r"'uneven'.*constant, pareto, skewed"):
         Arrivals(1, 1, 1.0, 1, "uneven").schedule(0)

@@ -41,13 +41,13 @@ def test_jobs_share_the_volume() -> None:
 
 
 def result(policy: str, group: str, x: float | str, millis: float) -> CameoResult:
-    told = Group(4, 1e6, 1e6, 100, 1.0)
+    told = Group({"job"}, 100, 1.0, 2.0, {"job": (1_000_000, 1.0)})
     told.latency.record(millis / 1000, 50)
     told.latency.record(millis / 100, 1)
     told.met, told.results, told.due = 50, 51, 60
     told.timeline = [("job", 1.0, 1e6, millis, 2 * millis)]
     settings = {"timeline": told.timeline, "microseconds_per_message": 10.0, "runs": [[1.0, 0, 0, 5], [1.1, 1, 0, 6]]}
-    return measured("cameo-test", policy, x, group, told, settings)
+    return measured("cameo-test", policy, x, group, told, 1e6, settings)
 
 
 def test_results_that_did_not_come_are_not_in_time() -> None:
