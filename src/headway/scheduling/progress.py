@@ -99,7 +99,8 @@ class ProgressMap:
         residual = max(0.0, (self._tt - self._sum_t * self._sum_t / count - slope * together) / count) ** 0.5
         x = (p - self._p0) / 1e6
         expected = self._sum_t / count + slope * (x - self._sum_p / count)
-        newest = self._history[-1][1] - self._t0
-        if slope <= 0.0 or residual > POOR_FIT * max(abs(expected - newest), 0.001):
+        # Not from the time of the newest point: after a jump of the clock that is no part of the line.
+        ahead = slope * (p - self._history[-1][0]) / 1e6
+        if slope <= 0.0 or residual > POOR_FIT * max(ahead, 0.001):
             return None
         return self._t0 + expected

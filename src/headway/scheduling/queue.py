@@ -11,7 +11,7 @@
 
    where n operators starve before it and no run takes more than `longest`.
 4. A query that floods takes nothing from those who keep within their means: a message that is overdue, of a query
-   that has had more than an equal part of the recent time, is set back to a full target from now (at least
+   that has had more than an equal part of the time lately used, is set back to a full target from now (at least
    `patience`), as if it had just come. Whoever is on time goes first.
 5. A run counts for `MEMORY` at most, and a wait that the clock went back in counts as if it had not: what else looks
    long is a jump of the clock.
@@ -32,26 +32,40 @@ PATIENCE = 1.0
 SHARE = 0.05
 MEMORY = 1.0
 """Seconds over which the time that a query has had is remembered."""
+IDLE = 0.2
+"""Who has had a part of less than so many of these seconds, per worker, does not flood: there is time enough."""
 
 
 class _Usage:
-    """The time that queries have had, fading."""
+    """The time that queries have had, and that all of them have had, fading."""
 
-    __slots__ = ("_had", "_most")
+    __slots__ = ("_all", "_had", "_most")
 
     def __init__(self) -> None:
         self._had: dict[Hashable, tuple[float, float]] = {}
+        self._all = (0.0, 0.0)
         self._most = 64
 
     def add(self, query: Hashable, seconds: float, now: float) -> None:
         self._had[query] = (self.of(query, now) + seconds, now)
+        self._all = (_faded(self._all, now) + seconds, now)
         if len(self._had) > self._most:
             self._had = {query: had for query, had in self._had.items() if now - had[1] < 10 * MEMORY}
             self._most = 2 * len(self._had) + 64
 
     def of(self, query: Hashable, now: float) -> float:
-        seconds, at = self._had.get(query, (0.0, now))
-        return seconds * exp((at - now) / MEMORY) if at < now else seconds
+        return _faded(self._had.get(query, _NOTHING), now)
+
+    def of_all(self, now: float) -> float:
+        return _faded(self._all, now)
+
+
+_NOTHING = (0.0, 0.0)
+
+
+def _faded(had: tuple[float, float], now: float) -> float:
+    seconds, at = had
+    return seconds * exp((at - now) / MEMORY) if at < now else seconds
 
 
 class PriorityQueue:
@@ -119,6 +133,9 @@ class PriorityQueue:
         self._queries[query] = self._queries.get(query, 0) + 1
         self._entries[operator] = entry
         heapq.heappush(self._heap, entry)
+        if len(self._heap) > 2 * len(self._entries) + 64:
+            self._heap = [kept for kept in self._heap if kept[2] is not None]
+            heapq.heapify(self._heap)
 
     def _wait(self, operator: Any, now: float) -> None:
         if operator in self._out_of_turn:
@@ -183,7 +200,10 @@ class PriorityQueue:
 
     def _flooding(self, query: Hashable, now: float) -> bool:
         waiting = len(self._queries)
-        return waiting > 1 and self._usage.of(query, now) * waiting > MEMORY * self._workers
+        if waiting == 1:
+            return False
+        usage = self._usage
+        return usage.of(query, now) * waiting > max(usage.of_all(now), IDLE * self._workers)
 
     def _take(self, entry: list[Any]) -> None:
         operator = entry[2]
@@ -194,9 +214,6 @@ class PriorityQueue:
         self._leaves(entry[3])
         if self._heap[0] is entry:
             heapq.heappop(self._heap)
-        elif len(self._heap) > 2 * len(self._entries) + 64:
-            self._heap = [kept for kept in self._heap if kept[2] is not None]
-            heapq.heapify(self._heap)
 
     def done(self, operator: Any, now: float, worker: int = 0) -> None:
         began, query, out_of_turn = self._running.pop(worker)

@@ -52,11 +52,12 @@ class Tokens(Policy):
         taken = converter.own
         if not isinstance(taken, _Taken) or taken.interval not in (interval, interval + 1):
             taken = _Taken(interval, 0)
-        if taken.interval == interval and taken.tokens < count:
-            converter.own = _Taken(interval, taken.tokens + 1)
-            return interval + taken.tokens / count
-        converter.own = _Taken(interval + 1, 1)
-        return interval + 1
+        if taken.interval == interval + 1 or taken.tokens >= count:
+            converter.own = _Taken(interval + 1, 1)
+            return interval + 1
+        converter.own = _Taken(interval, taken.tokens + 1)
+        # The middle of its part of the interval: else all would have one at the beginning, however few they have.
+        return interval + (taken.tokens + 0.5) / count
 
     def at_operator(
         self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
