@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
+import numpy as np
+
 from headway.scheduling import Converter, ProgressMap
 from headway.simulate.arrivals import streams
 from headway.simulate.checks import edge_of, input_names
@@ -61,7 +63,7 @@ class _Builder:
         kind = SourceOperator if stage.kind == "source" else WindowOperator if stage.kind in WINDOWED else Operator
         made = kind(self._operators, job, stage.name, place, self._node(job, stage, place), stage.cost, own)
         made.selectivity = stage.selectivity
-        made.random.seed((self._scenario.seed << 32) + self._operators)
+        made.random = np.random.default_rng([self._scenario.seed, self._operators])
         if isinstance(made, WindowOperator):
             assert stage.window is not None
             made.windows = stage.window.windows()

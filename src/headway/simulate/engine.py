@@ -13,6 +13,7 @@ import gc
 from collections import Counter
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import inf
 from typing import Any
 
 from headway.scheduling import Policy, ReplyContext
@@ -63,8 +64,7 @@ class Engine:
     def __init__(self, scenario: Scenario, jobs: list[Built], policy: Policy, timeline: bool = False) -> None:
         cluster = scenario.cluster
         self._policy = policy
-        self._drain = scenario.drain
-        self._seconds = scenario.seconds
+        self._limit = inf if scenario.drain else scenario.seconds
         self._exchange = cluster.exchange
         self._exchange_row = cluster.exchange_row
         self._overhead = cluster.overhead
@@ -74,6 +74,11 @@ class Engine:
         self._number = 0
         """Of events and arrivals, so that equal times keep their order."""
         self._now = 0.0
+        self._second = 1
+        """When the next second of the simulation begins."""
+        self._worked = 0.0
+        """What workers worked in this second."""
+        self._runs = 0
         self._choosing: list[_Node] = []
         self.measured = Measured([[] for _ in jobs], [Counter() for _ in jobs], timeline=[] if timeline else None)
 
@@ -90,20 +95,31 @@ class Engine:
         finally:
             if collects:
                 gc.enable()
+        self._turn(self._now)
+        self.measured.end, self.measured.runs = self._now, self._runs
         return self.measured
 
     def _loop(self) -> None:
         events = self._events
         handlers = (self._finish, self._deliver, self._credit, self._arrive)
         while events:
-            now = self._now = events[0][0]
-            if now >= self._seconds and not self._drain:
-                return
+            now = events[0][0]
+            if now >= self._limit:
+                break
+            if now >= self._second:
+                self._turn(now)
+            self._now = now
             while events and events[0][0] <= now:
                 _, _, kind, subject, detail = heappop(events)
                 handlers[kind](subject, detail)
             if self._choosing:
                 self._choose()
+
+    def _turn(self, now: float) -> None:
+        """Another second begins: account for the one before."""
+        self.measured.busy[self._second - 1] = self._worked
+        self._worked = 0.0
+        self._second = int(now) + 1
 
     def _at(self, when: float, kind: int, subject: Any, detail: Any) -> None:
         self._number += 1
@@ -127,7 +143,6 @@ class Engine:
         operator.queued = False
         operator.running = True
         channel, message = operator.next()
-        operator.profile.waited(now - message.since)
         leaving, triggered = operator.take(channel, message.what)
         seconds = operator.seconds(message.what, triggered)
         node.running[worker] = (operator, channel, message, leaving, seconds, triggered)
@@ -144,8 +159,11 @@ class Engine:
         operator.profile.ran(seconds, triggered)
         for what in leaving:
             self._send(operator, message.context, what, worker)
-        self._count(operator, channel, message.what, seconds)
-        self._acknowledge(operator, channel)
+        self._acknowledge(operator, channel, now - seconds - message.since)
+        if channel.counts:
+            self.measured.reads[operator.job][int(now)] += message.what.weight
+        self._worked += seconds + self._overhead
+        self._runs += 1
         self._offer(operator, worker)
         node.queue.done(operator, now, worker)
         node.idle.append(worker)
@@ -153,35 +171,31 @@ class Engine:
             node.waits = True
             self._choosing.append(node)
 
-    def _count(self, operator: Operator, channel: Channel, what: Leaving, seconds: float) -> None:
-        measured = self.measured
-        measured.runs += 1
-        measured.end = now = self._now
-        second = int(now)
-        measured.busy[second] = measured.busy.get(second, 0.0) + seconds + self._overhead
-        if channel.counts:
-            measured.reads[operator.job][second] += what.weight
-
     def _send(self, operator: Operator, cause: PriorityContext, what: Leaving, worker: int | None) -> None:
         """A message leaves an operator, to all stages that read it, or as a result."""
         now = self._now
         for edge in operator.edges:
             context = self._policy.at_operator(edge.converter, cause, what.p, what.t, what.partition, now)
+            if len(edge.channels) == 1:
+                self._pass(operator, edge.channels[0], Message(what, context), worker)
+                continue
             for channel, part in zip(edge.channels, edge.parts(what), strict=True):
-                channel.room -= 1
-                if channel.room == 0:
-                    operator.full += 1
-                message = Message(part, context)
-                if channel.remote:
-                    # A short message does not overtake a long one.
-                    came = max(channel.last, now + self._exchange + self._exchange_row * part.rows)
-                    channel.last = came
-                    self._at(came, _DELIVER, channel, message)
-                else:
-                    self._receive(channel, message, worker)
+                self._pass(operator, channel, Message(part, context), worker)
         if not operator.edges and what.weight:
             result = (now, what.t, what.event, what.weight, operator.number)
             self.measured.results[operator.job].append(result)
+
+    def _pass(self, operator: Operator, channel: Channel, message: Message, worker: int | None) -> None:
+        channel.room -= 1
+        if channel.room == 0:
+            operator.full += 1
+        if channel.remote:
+            # A short message does not overtake a long one.
+            came = max(channel.last, self._now + self._exchange + self._exchange_row * message.what.rows)
+            channel.last = came
+            self._at(came, _DELIVER, channel, message)
+        else:
+            self._receive(channel, message, worker)
 
     def _deliver(self, channel: Channel, message: Message) -> None:
         self._receive(channel, message, None)
@@ -201,7 +215,10 @@ class Engine:
         if operator.full:
             operator.blocked = True
             return
-        message = operator.heads[0][2].messages[0]
+        channel = operator.heads[0][2]
+        message = channel.messages[0]
+        if channel.sender is None:  # a source that has something due
+            message.context = self._policy.at_source(operator.own, message.what.t, self._now)
         node = self._nodes[operator.node]
         operator.queued = True
         node.queue.push(operator, message.context, message.arrival, self._now, worker)
@@ -209,10 +226,11 @@ class Engine:
             node.waits = True
             self._choosing.append(node)
 
-    def _acknowledge(self, operator: Operator, channel: Channel) -> None:
+    def _acknowledge(self, operator: Operator, channel: Channel, waited: float) -> None:
         reply = None
         runs = operator.profile.runs
         if runs <= ALWAYS_REPLIES or runs % REPLIES_EVERY == 0:
+            operator.profile.waited(max(0.0, waited))
             converters = [edge.converter for edge in operator.edges]
             reply = self._policy.prepare_reply(operator.profile, converters, operator.waiting)
             self._policy.process_reply(operator.own, operator.number, reply)
@@ -250,13 +268,13 @@ class Engine:
     def _arrive(self, source: SourceOperator, _: None) -> None:
         what = source.arrive()
         self._expect(source)
-        context = self._policy.at_source(source.own, what.t, self._now) if source.scheduled else EARLIEST
-        message = Message(what, context)
         if source.scheduled:
-            self._receive(source.inputs[0], message, None)
+            self._receive(source.inputs[0], Message(what, EARLIEST), None)
+        elif source.full:
+            source.put(source.inputs[0], Message(what, EARLIEST))
+            source.blocked = True
         else:
-            source.put(source.inputs[0], message)
-            self._pour(source)
+            self._send(source, self._policy.at_source(source.own, what.t, self._now), what, None)
 
     def _pour(self, source: Operator) -> None:
         """A client sends what it has, as long as there is room."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
-from random import Random
 from typing import NamedTuple
+
+import numpy as np
 
 from headway.scheduling import Converter, PriorityContext, Profile, Windows
 from headway.simulate.arrivals import Stream
@@ -21,6 +22,7 @@ from headway.simulate.jobs import Cost
 
 NEVER = -(1 << 62)
 """The mark of a channel that nothing has come through yet."""
+_DRAWN = 64
 
 
 class Leaving(NamedTuple):
@@ -92,8 +94,8 @@ class Operator:
     """Base of operators, and the regular one: it passes on what it takes."""
 
     __slots__ = (
-        "blocked", "cost", "edges", "full", "heads", "inputs", "job", "low", "lows", "name", "node", "number", "own",
-        "place", "profile", "queued", "random", "running", "scheduled", "selectivity", "waiting",
+        "blocked", "cost", "edges", "full", "heads", "inputs", "job", "low", "lows", "name", "node", "noise", "number",
+        "own", "place", "profile", "queued", "random", "running", "scheduled", "selectivity", "waiting",
     )  # fmt: skip
 
     def __init__(self, number: int, job: int, name: str, place: int, node: int, cost: Cost, own: Converter) -> None:
@@ -107,7 +109,9 @@ class Operator:
         self.scheduled = True
         self.selectivity = 1.0
         self.profile = Profile()
-        self.random = Random(number)
+        self.random = np.random.default_rng(number)
+        self.noise: list[float] = []
+        """Drawn already: factors of costs to come."""
         self.inputs: list[Channel] = []
         self.edges: list[Edge] = []
         self.heads: list[tuple[float, int, Channel]] = []
@@ -153,6 +157,9 @@ class Operator:
         if mark <= before:
             return False
         channel.mark = mark
+        if len(self.inputs) == 1:
+            self.low = mark
+            return True
         if before != self.low:
             return False
         self.lows -= 1
@@ -165,6 +172,8 @@ class Operator:
     def take(self, channel: Channel, what: Leaving) -> tuple[list[Leaving], bool]:
         """What leaves when the run is over, and whether windows ended."""
         self.progress(channel, what.mark)
+        if self.low == what.mark and self.selectivity == 1.0:
+            return [what], False
         p, event, _, t, rows, weight, partition = what
         return [Leaving(p, event, self.low, t, round(rows * self.selectivity), weight, partition)], False
 
@@ -175,38 +184,43 @@ class Operator:
         if triggered:
             seconds += cost.trigger
         if cost.scv:
-            seconds *= self.random.gammavariate(1.0 / cost.scv, cost.scv)
+            if not self.noise:
+                self.noise = self.random.gamma(1.0 / cost.scv, cost.scv, _DRAWN).tolist()
+            seconds *= self.noise.pop()
         return seconds
 
 
 class SourceOperator(Operator):
     """Has the arrivals of one source. Not `scheduled`: a client outside the cluster, which sends when there is room."""
 
-    __slots__ = ("at", "stream", "took")
+    __slots__ = ("coming", "stream", "took")
 
     def __init__(self, number: int, job: int, name: str, place: int, node: int, cost: Cost, own: Converter) -> None:
         super().__init__(number, job, name, place, node, cost, own)
         self.stream: Stream
-        self.at = 0
-        """How many of the arrivals have come."""
+        self.coming: list[tuple[float, int, int]] = []
+        """The arrivals to come, the next one last."""
         self.took: deque[float] = deque()
         """What the polls of the waiting arrivals took, where that was recorded."""
 
     def seconds(self, what: Leaving, triggered: bool) -> float:
         return self.took.popleft() if self.took else super().seconds(what, triggered)
 
+    def wired(self) -> None:
+        super().wired()
+        stream = self.stream
+        self.coming = list(zip(stream.t.tolist(), stream.rows.tolist(), stream.p.tolist(), strict=True))[::-1]
+
     def arrive(self) -> Leaving:
         """The next arrival."""
-        at, stream = self.at, self.stream
-        self.at += 1
-        if stream.seconds is not None:
-            self.took.append(float(stream.seconds[at]))
-        p, rows = int(stream.p[at]), int(stream.rows[at])
-        return Leaving(p, p, p, float(stream.t[at]), rows, rows, self.place)
+        t, rows, p = self.coming.pop()
+        if self.stream.seconds is not None:
+            self.took.append(float(self.stream.seconds[-1 - len(self.coming)]))
+        return Leaving(p, p, p, t, rows, rows, self.place)
 
     def due(self) -> float | None:
         """When the next comes, None after the last."""
-        return float(self.stream.t[self.at]) if self.at < len(self.stream.t) else None
+        return self.coming[-1][0] if self.coming else None
 
 
 class WindowOperator(Operator):
