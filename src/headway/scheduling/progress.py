@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 HISTORY = 64
 FEWEST = 8
+SPACING = 0.01
+"""Seconds between points at least: a line through the jitter of a few milliseconds does not tell the next seconds."""
 POOR_FIT = 0.25
 """A fit whose residuals are larger than this part of the time it looks ahead is not used."""
 
@@ -69,6 +71,8 @@ class ProgressMap:
     def update(self, p: int, t: float) -> None:
         """Event time p was seen at t."""
         history = self._history
+        if history and 0.0 <= t - history[-1][1] < SPACING:
+            return
         if self._updates % HISTORY == 0:
             # Sums that points enter and leave for ever lose their digits.
             self._rebase(*(history[-1] if history else (p, t)))
