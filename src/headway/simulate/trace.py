@@ -1,7 +1,6 @@
 """Traces that nodes record, and how they become scenarios: the arrivals, costs and topology of a real run.
 
-The format is written down in docs/simulator.md. The functions that make its lines are here, so that those who write and
-those who read cannot differ.
+The format is written down in docs/simulator.md, and so is what a replay makes of it.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from headway.scheduling import Windows
 from headway.simulate.jobs import Cluster, Cost, EdgeKind, Job, Recorded, StageSpec, Window
 from headway.simulate.scenario import Scenario
 
+MOST_SCV = 4.0
+"""Beyond it, what was seen is a pause or two of the machine rather than a distribution."""
 KINDS = ("rows", "mark", "poll")
 _EDGES: dict[str, EdgeKind] = {"forward": "forward", "by_key": "key", "spread": "key"}
 
@@ -41,6 +42,8 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class TracedStage:
+    """A stage of a header."""
+
     id: int
     inputs: tuple[tuple[int, str], ...]
     """(upstream, edge)"""
@@ -58,21 +61,18 @@ class Traced:
     nodes: int
     workers: int
     stages: tuple[TracedStage, ...]
-    runs: list[Run] = field(default_factory=list)
+    runs: dict[int, list[Run]] = field(default_factory=dict)
+    """By stage."""
+
+    def of(self, stage: int) -> list[Run]:
+        return self.runs.get(stage, [])
+
+    def polls(self) -> list[Run]:
+        return [run for runs in self.runs.values() for run in runs if run.kind == "poll"]
 
     def polled(self) -> list[int]:
-        return sorted({run.stage for run in self.runs if run.kind == "poll"})
-
-
-def header_line(query: str, number: int, latency: float | None, nodes: int, workers: int, stages: Sequence[Any]) -> str:
-    """A query's header; `stages` as in the format."""
-    header = {"query": query, "number": number, "latency": latency, "nodes": nodes, "workers": workers}
-    return json.dumps({**header, "stages": list(stages)}) + "\n"
-
-
-def run_line(run: Run) -> str:
-    """The line of a run."""
-    return json.dumps(run._asdict()) + "\n"
+        """The stages that are sources."""
+        return sorted({run.stage for run in self.polls()})
 
 
 def read_trace(path: str | Path) -> Scenario:
@@ -85,8 +85,9 @@ def read_trace(path: str | Path) -> Scenario:
         raise InvalidOption(f"cannot read the trace {path}: {error.strerror}; name a file that is there") from None
     if not queries:
         raise InvalidOption(f"{path} has no query with a poll; record while sources bring rows")
-    base = floor(min(run.t for query in queries for run in query.runs if run.kind == "poll"))
-    end = max(run.t for query in queries for run in query.runs if run.kind == "poll") - base
+    times = [run.t for query in queries for run in query.polls()]
+    base = floor(min(times))
+    end = max(times) - base
     cluster = Cluster(max(query.nodes for query in queries), max(query.workers for query in queries))
     jobs = tuple(_job(query, base) for query in queries)
     return Scenario(path.name.removesuffix(".jsonl"), jobs, cluster, seconds=floor(end) + 1.0)
@@ -103,7 +104,7 @@ def _parse(lines: Iterable[str], path: Path) -> list[Traced]:
                 run = Run(**entry)
                 if run.kind not in KINDS:
                     raise ValueError(f"kind {run.kind!r} is none of {', '.join(KINDS)}")
-                queries[run.number].runs.append(run)
+                queries[run.number].runs.setdefault(run.stage, []).append(run)
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidOption(f"{path}, line {place}: {error!r}; see docs/simulator.md for the format") from None
     return list(queries.values())
@@ -153,80 +154,110 @@ def _below(query: Traced, sources: Sequence[int]) -> set[int]:
 def _source(query: Traced, stage: TracedStage, base: int) -> StageSpec:
     seen = _event_times(query, stage.id)
     polls: dict[int, list[Run]] = {node: [] for node in stage.nodes}
-    for run in sorted(query.runs, key=lambda run: run.t):
-        if run.kind == "poll" and run.stage == stage.id:
+    for run in sorted(query.of(stage.id), key=lambda run: run.t):
+        if run.kind == "poll":
             polls[run.node].append(run)
-    points = tuple(tuple(_points(runs, seen, base)) for runs in polls.values())
+    more = sum(_marks(query.of(other.id), other.windows)[1] for other in query.stages) / len(query.polls())
+    points = tuple(tuple(_points(runs, seen, base, more)) for runs in polls.values())
     # A source's operators are scheduled if they have a cost; what polls took takes its place.
     return StageSpec(str(stage.id), "source", len(points), arrivals=Recorded(points), nodes=tuple(polls))
 
 
-def _points(runs: list[Run], seen: dict[tuple[int, float], int], base: int) -> Iterator[tuple[float, int, int, float]]:
+def _points(
+    runs: list[Run], seen: dict[tuple[int, float], int], base: int, more: float
+) -> Iterator[tuple[float, int, int, float]]:
+    """A source operator's arrivals, and what its polls took, each with `more` for the marks that it caused."""
     times = [run.p if run.p is not None else seen.get((run.node, run.t), round(run.t * 1e6)) for run in runs]
     for run, p in zip(runs, accumulate(times, max), strict=True):
-        yield run.t - base, max(1, run.rows), p - base * 1_000_000, run.seconds
+        yield run.t - base, max(1, run.rows), p - base * 1_000_000, run.seconds + more
 
 
 def _event_times(query: Traced, source: int) -> dict[tuple[int, float], int]:
     """By node and arrival, the event time that was found downstream."""
     seen: dict[tuple[int, float], int] = {}
-    for run in query.runs:
-        if run.kind == "rows" and run.stage != source and run.p is not None:
-            seen.setdefault((run.node, run.t), run.p)
+    for stage, runs in query.runs.items():
+        for run in runs:
+            if run.kind == "rows" and stage != source and run.p is not None:
+                seen.setdefault((run.node, run.t), run.p)
     return seen
 
 
 def _stage(query: Traced, stage: TracedStage, base: int, kept: Sequence[int]) -> StageSpec:
-    runs = [run for run in query.runs if run.stage == stage.id]
     inputs = [(upstream, edge) for upstream, edge in stage.inputs if upstream in kept]
     window = _window(query, stage, base)
-    merges = window is not None and any(query_windows(query, upstream) for upstream, _ in inputs)
+    merges = window is not None and any(_by_id(query, upstream).windows for upstream, _ in inputs)
     return StageSpec(
         str(stage.id),
         "regular" if window is None else "merge" if merges else "window",
         len(stage.nodes),
-        _cost(runs, stage.windows),
+        _cost(query.of(stage.id), stage.windows, _messages(query, stage)),
         tuple(str(upstream) for upstream, _ in inputs),
         _EDGES[inputs[0][1]] if len(stage.nodes) > 1 else "key",
         window,
+        selectivity=_selectivity(query, stage, kept),
         nodes=stage.nodes,
     )
-
-
-def query_windows(query: Traced, stage: int) -> Windows | None:
-    """The windows of a stage."""
-    return next(found.windows for found in query.stages if found.id == stage)
 
 
 def _window(query: Traced, stage: TracedStage, base: int) -> Window | None:
     if stage.windows is None:
         return None
     first, slide, delay = stage.windows
-    if any(query_windows(query, upstream) for upstream, _ in stage.inputs):
+    if any(_by_id(query, upstream).windows for upstream, _ in stage.inputs):
         delay = 0  # the windows upstream have waited for it
     return Window(slide / 1e6, None, delay / 1e6, (first - base * 1_000_000) % slide / 1e6)
 
 
-def _cost(runs: list[Run], windows: Windows | None) -> Cost:
-    """A line through the seconds of runs over their rows; see the format's rules for marks."""
+def _messages(query: Traced, stage: TracedStage) -> int:
+    """How many messages the stage will get: unlike in the nodes, one for each that a stage above it takes."""
+    return sum(
+        _given(query, _by_id(query, upstream)) * (1 if edge == "forward" else len(stage.nodes))
+        for upstream, edge in stage.inputs
+    )
+
+
+def _given(query: Traced, stage: TracedStage) -> int:
+    runs = query.of(stage.id)
+    polls = sum(run.kind == "poll" for run in runs)
+    return polls or _ended(runs, stage.windows) or _messages(query, stage)
+
+
+def _by_id(query: Traced, stage: int) -> TracedStage:
+    return next(found for found in query.stages if found.id == stage)
+
+
+def _selectivity(query: Traced, stage: TracedStage, kept: Sequence[int]) -> float:
+    """Rows that stages below took, per row that it took."""
+    below = [found.id for found in query.stages if found.id in kept and any(stage.id == up for up, _ in found.inputs)]
+    taken = sum(run.rows for run in query.of(stage.id))
+    given = sum(run.rows for number in below for run in query.of(number))
+    return given / taken / len(below) if taken and below else 1.0
+
+
+def _cost(runs: list[Run], windows: Windows | None, messages: int) -> Cost:
+    """A line through the seconds of runs over their rows, so that `messages` of them take as long as all did."""
     taking = [run for run in runs if run.kind == "rows"]
     if not taking:
         return Cost()
     rows, seconds = np.array([run.rows for run in taking], float), np.array([run.seconds for run in taking])
     row = float(np.cov(rows, seconds, bias=True)[0, 1] / rows.var()) if rows.var() > 0.0 else 0.0
     row = min(max(row, 0.0), float(seconds.sum() / rows.sum())) if rows.sum() > 0.0 else 0.0
-    message = max(0.0, float(seconds.mean() - row * rows.mean()))
-    fitted = message + row * rows
-    scv = float((((seconds - fitted) / np.maximum(fitted, 1e-9)) ** 2).mean())
-    marks = sum(run.seconds for run in runs if run.kind == "mark")
-    ended = _ended(taking, windows)
-    trigger = marks / ended if ended else 0.0
-    return Cost(message if ended else message + marks / len(taking), row, trigger, min(scv, 4.0))
+    fitted = np.maximum(seconds.mean() + row * (rows - rows.mean()), 1e-9)
+    scv = float((((seconds - fitted) / fitted) ** 2).mean())
+    rest = max(0.0, float(seconds.sum() - row * rows.sum()))
+    return Cost(rest / max(messages, 1), row, _marks(runs, windows)[0], min(scv, MOST_SCV))
+
+
+def _marks(runs: list[Run], windows: Windows | None) -> tuple[float, float]:
+    """What a mark takes that ends windows: the costliest do; and what the others took together."""
+    ended = _ended(runs, windows)
+    seconds = sorted((run.seconds for run in runs if run.kind == "mark"), reverse=True)
+    return sum(seconds[:ended]) / max(ended, 1), sum(seconds[ended:])
 
 
 def _ended(runs: list[Run], windows: Windows | None) -> int:
     """About how many times windows ended, over all of the stage's operators."""
-    times = [run.p for run in runs if run.p is not None]
+    times = [run.p for run in runs if run.kind == "rows" and run.p is not None]
     if windows is None or not times:
         return 0
     return (windows.number(max(times)) - windows.number(min(times))) * len({run.node for run in runs})
