@@ -65,8 +65,8 @@ def single(shape: str, rows_per_s: float, target: float = LS_TARGET) -> Job:
 
 
 def tenant(number: int) -> Job:
-    """A query that does nothing, of one source, for the scheduler's overhead."""
-    return Job(f"tenant{number}", "ls", Arrivals(500 + number, 1, 1.0, 1), 1, 1, LS_TARGET, "noop")
+    """A query that does nothing, of a few sources and a row a message, for the scheduler's overhead."""
+    return Job(f"tenant{number}", "ls", Arrivals(500 + number, 4, 1.0, 1), 1, 1, LS_TARGET, "noop")
 
 
 def flooded(job: Job) -> Job:

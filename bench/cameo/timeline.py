@@ -44,8 +44,9 @@ def fig7c(trials: Trials, policies: dict[str, Choice]) -> None:
             path = Path(folder, "run.trace.jsonl")
             trial.wait()
             with trial.headway.recordTrace(path):
-                groups = trial.run(SHOWN + 2.0)
+                groups = trial.measure(SHOWN + 2.0)
             runs = read_runs(path)
+            trial.finish([groups])
         settings = {"load": LOAD, "runs": [[run.start, *run.operator, run.window] for run in _middle(runs)]}
         trials.results.append(measured(trials.workload, name, "ipq1", "ls", groups["ls"], job.rows_per_s, settings))
         trials.say(f"  {name}: {len(runs)} runs recorded")
