@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from headway.errors import HeadwayError, InvalidOption
+from headway.scheduling import make_policy
 from headway.simulate import Result, Scenario, load, run, table, write
 from headway.simulate.load import load_scenario
 
@@ -42,7 +43,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _simulate(options: argparse.Namespace) -> None:
     scenario = _scenario(options)
-    results = [_run(scenario, name.strip(), options) for name in options.policy.split(",")]
+    policies = [name.strip() for name in options.policy.split(",")]
+    for name in policies:
+        make_policy(name, scenario.settings)  # raises now, not after the first has run
+    results = [_run(scenario, name, options) for name in policies]
     console = Console(width=None if sys.stdout.isatty() else 140)
     console.print(table(scenario, results))
     if options.json is not None:
@@ -51,6 +55,8 @@ def _simulate(options: argparse.Namespace) -> None:
 
 def _scenario(options: argparse.Namespace) -> Scenario:
     changes = dict(_change(text) for text in options.set)
+    if changes and options.scenario.endswith(".jsonl"):
+        raise InvalidOption("--set: a trace has no keys to change; use it with scenario files")
     scenario = load_scenario(options.scenario, changes) if changes else load(options.scenario)
     if options.seconds is not None:
         scenario = replace(scenario, seconds=options.seconds)

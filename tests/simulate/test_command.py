@@ -40,7 +40,8 @@ def test_what_is_wrong_is_said_without_a_traceback(tmp_path: Path) -> None:
     bad.write_text("seconds = 0")
     for arguments, says in [
         ([str(bad)], "jobs: it is missing; add it"),
-        ([EXAMPLE, "--policy", "best"], "there is no scheduling policy 'best'"),
+        (["run.jsonl", "--set", "cluster.workers=2"], "a trace has no keys"),
+        ([EXAMPLE, "--policy", "llf,best"], "there is no scheduling policy 'best'"),
         ([EXAMPLE, "--set", "cluster.workers"], "write key=value"),
         ([EXAMPLE, "--set", "cluster.workers=0"], "cluster.workers: 0 will not do"),
         ([EXAMPLE, "--seconds", "0"], "seconds: 0.0 will not do"),

@@ -4,7 +4,6 @@
 2. A run takes its message when it begins; what it makes leaves when it ends. Then it is acknowledged: the channel has
    room again and the sender hears of costs, both after the exchange where that is another node.
 3. Costs are told with the first acknowledgements of an operator and then with some, as nodes do.
-4. A clock that stands still costs nothing: there are no timers.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class Engine:
         for job in self._jobs:
             for source in job.sources:
                 self._expect(source)
-        # Nothing that lives long forms a cycle, so collecting finds nothing and costs a fifth of the time.
+        # What runs make forms no cycles: collecting would find nothing, again and again.
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -159,7 +158,7 @@ class Engine:
         operator.profile.ran(seconds, triggered)
         for what in leaving:
             self._send(operator, message.context, what, worker)
-        self._acknowledge(operator, channel, now - seconds - message.since)
+        self._acknowledge(operator, channel, now - self._overhead - seconds - message.since, worker)
         if channel.counts:
             self.measured.reads[operator.job][int(now)] += message.what.weight
         self._worked += seconds + self._overhead
@@ -226,7 +225,7 @@ class Engine:
             node.waits = True
             self._choosing.append(node)
 
-    def _acknowledge(self, operator: Operator, channel: Channel, waited: float) -> None:
+    def _acknowledge(self, operator: Operator, channel: Channel, waited: float, worker: int) -> None:
         reply = None
         runs = operator.profile.runs
         if runs <= ALWAYS_REPLIES or runs % REPLIES_EVERY == 0:
@@ -237,9 +236,9 @@ class Engine:
         if channel.remote:
             self._at(self._now + self._exchange, _REPLY, channel, reply)
         elif channel.sender is not None:
-            self._credit(channel, reply)
+            self._credit(channel, reply, worker)
 
-    def _credit(self, channel: Channel, reply: ReplyContext | None) -> None:
+    def _credit(self, channel: Channel, reply: ReplyContext | None, worker: int | None = None) -> None:
         """The sender hears that a message was taken."""
         sender, edge = channel.sender, channel.edge
         assert sender is not None
@@ -251,12 +250,13 @@ class Engine:
             sender.full -= 1
             if sender.blocked and not sender.full:
                 sender.blocked = False
-                self._go_on(sender)
+                self._go_on(sender, worker)
 
-    def _go_on(self, operator: Operator) -> None:
+    def _go_on(self, operator: Operator, worker: int | None) -> None:
+        """There is room again for what the operator gives."""
         if operator.scheduled:
             if not operator.running:
-                self._offer(operator, None)
+                self._offer(operator, worker)
         else:
             self._pour(operator)
 
