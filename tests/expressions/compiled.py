@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from oracle import batch_of, compare_columns, frame_of, lower, select_all, settings_of
+from oracle import batch_of, compare_columns, frame_of, lower, select_all, settings_of, shown
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -179,7 +179,8 @@ def _check_failures(kernel: ChainKernel, case: _Case, number: int, batch: pa.Rec
         except RowError:
             continue
         assert out is not None
-        pytest.fail(f"{case.text} at {row.to_pylist()}: Spark fails, Headway gives {out.column(number)[0]!r}")
+        ours = shown(pa.Table.from_batches([out]))[number]
+        pytest.fail(f"{case.text} at {shown(pa.Table.from_batches([row]))}: Spark fails, Headway gives {ours!r}")
 
 
 def _compare(case: _Case, ours: pa.Array, theirs: pa.Array, rows: pa.RecordBatch) -> None:

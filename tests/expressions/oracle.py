@@ -221,8 +221,13 @@ def compare_columns(what: str, theirs: pa.Array, ours: pa.Array, expected_rows: 
         same = [bool(a == b) for a, b in zip(_plain(theirs), _plain(ours), strict=True)]
     if not all(same):
         at = same.index(False)
-        row = expected_rows.slice(at, 1).to_pylist() if expected_rows.num_rows == len(ours) else at
-        raise AssertionError(f"{what} at {row}: Spark gives {theirs[at]!r}, Headway {ours[at]!r}")
+        row = shown(expected_rows.slice(at, 1)) if expected_rows.num_rows == len(ours) else at
+        raise AssertionError(f"{what} at {row}: Spark gives {_plain(theirs)[at]!r}, Headway {_plain(ours)[at]!r}")
+
+
+def shown(row: pa.Table) -> list[Any]:
+    """The values of one row, for a message."""
+    return [_plain(column.combine_chunks())[0] for column in row.columns]
 
 
 def _plain(values: pa.Array) -> list[Any]:
