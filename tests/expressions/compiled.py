@@ -16,8 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from oracle import batch_of, compare_columns, frame_of, lower, select_all, settings_of, shown
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -78,26 +76,6 @@ def lowered_exprs(spark: SparkSession, exprs: Sequence[str], schema: str, *, ans
     return lowered
 
 
-def generated(rows: st.SearchStrategy[tuple[Any, ...]], examples: int = 40) -> list[tuple[Any, ...]]:
-    """Rows that Hypothesis makes up, all at once: each is judged by itself, and is as small as it can be."""
-    found: list[tuple[Any, ...]] = []
-
-    @settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(st.lists(rows, max_size=20))
-    def collect(some: list[tuple[Any, ...]]) -> None:
-        found.extend(some)
-
-    collect()
-    return found
-
-
 def _spark_settings(zone: str) -> dict[str, str]:
     # A common subexpression would be computed outside of TryEval.
     return {"spark.sql.session.timeZone": zone, "spark.sql.subexpressionElimination.enabled": "false"}
@@ -117,9 +95,14 @@ def _cases(frame: DataFrame, exprs: Sequence[str]) -> list[_Case]:
 def _tried(spark: SparkSession, text: str) -> ClassicColumn:
     """struct(text), null where Spark fails to compute it."""
     jvm: Any = spark._jvm
-    utilities = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    inside = utilities.expression(F.struct(F.expr(text).alias("value"))._jc)
-    return ClassicColumn(utilities.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(inside)))
+    utilities, catalyst = (
+        jvm.org.apache.spark.sql.classic.ExpressionUtils,
+        jvm.org.apache.spark.sql.catalyst.expressions,
+    )
+    # Arrow has no null struct whose field may not be null.
+    value = ClassicColumn(utilities.column(catalyst.KnownNullable(utilities.expression(F.expr(text)._jc))))
+    inside = utilities.expression(F.struct(value.alias("value"))._jc)
+    return ClassicColumn(utilities.column(catalyst.TryEval(inside)))
 
 
 def _source(schema: T.DataType) -> Source:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from compiled import check_compiled, generated
+from compiled import check_compiled
 from edges import DOUBLES, FLOATS, integer_edges, pairs
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from test_random_rows import integers
+
+from generated_rows import generated
 
 INTEGERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 NUMBERS = (*INTEGERS, "float", "double")

@@ -1,13 +1,15 @@
-"""Compiled expressions of dates, times and truth values give what Spark gives, in UTC and in a zone with summer time."""
+"""Compiled expressions of dates, times and truth values give what Spark gives, in UTC and with summer time."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
 import pytest
-from compiled import check_compiled, generated, reasons
+from compiled import check_compiled, reasons
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+
+from generated_rows import generated
 
 NEW_YORK = "America/New_York"
 _COMPARED = [f"a {sign} b" for sign in ("=", "<", "<=", ">", ">=", "<=>")]
