@@ -98,6 +98,8 @@ def values(array: pa.Array) -> list[Any]:
         return [field if valid else None for field, valid in zip(fields, array.is_valid().to_pylist(), strict=True)]
     if pa.types.is_timestamp(array.type):
         array = array.view(pa.int64())
+    elif pa.types.is_date32(array.type):
+        array = array.view(pa.int32())
     return [repr(v) if isinstance(v, float) else v for v in array.to_pylist()]
 
 
