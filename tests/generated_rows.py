@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 
-def generated(rows: st.SearchStrategy[tuple[Any, ...]], examples: int = 40) -> list[tuple[Any, ...]]:
+def generated(rows: st.SearchStrategy[tuple[Any, ...]], examples: int = 100) -> list[tuple[Any, ...]]:
     """Rows that Hypothesis makes up, all at once: each is judged by itself, and is as small as it can be."""
     found: list[tuple[Any, ...]] = []
 

@@ -59,6 +59,7 @@ ZONED = {
     "timestamp": [*_CLOCK, "cast(a as date)", "cast(a as timestamp_ntz)", "year(a)", "date_diff(a, b)"],
     "timestamp_ntz": ["cast(a as timestamp)"],
 }
+BY_MODE = {"date": ["cast(a as timestamp_ntz)"], "timestamp": TIMES_BY_MODE}
 EXPRS = {"date": DATES, "timestamp": [*TIMES, *TIMES_BY_MODE], "timestamp_ntz": LOCAL_TIMES, "boolean": TRUTHS}
 
 _DAYS = [date(1970, 1, 1), date(1969, 12, 31), date(1, 1, 1), date(9999, 12, 31), date(2024, 2, 29), date(2023, 12, 31)]
@@ -98,20 +99,20 @@ def _rows(kind: str) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("kind", EXPRS)
-def test_in_utc(spark: SparkSession, kind: str) -> None:
-    check_compiled(spark, EXPRS[kind] + ZONED.get(kind, []), _rows(kind), f"a {kind}, b {kind}, i int")
+def test_in_any_zone(spark: SparkSession, kind: str) -> None:
+    """Python's and Spark's clocks do not matter: the kernel is the same in a zone with summer time."""
+    for zone in ("UTC", NEW_YORK):
+        check_compiled(spark, EXPRS[kind], _rows(kind), f"a {kind}, b {kind}, i int", zone=zone)
 
 
-@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamp_ntz"])
-def test_in_utc_with_ansi(spark: SparkSession, kind: str) -> None:
-    exprs = {"date": DATES[-1:], "timestamp": TIMES_BY_MODE}.get(kind, []) + ZONED[kind]
-    check_compiled(spark, exprs, _rows(kind), f"a {kind}, b {kind}, i int", ansi=True)
+@pytest.mark.parametrize("ansi", [True, False], ids=["ansi", "no ansi"])
+@pytest.mark.parametrize("kind", ZONED)
+def test_in_utc(spark: SparkSession, kind: str, ansi: bool) -> None:
+    by_mode = BY_MODE.get(kind, []) if ansi else []
+    check_compiled(spark, by_mode + ZONED[kind], _rows(kind), f"a {kind}, b {kind}, i int", ansi=ansi)
 
 
-@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
-def test_with_summer_time(spark: SparkSession, kind: str) -> None:
-    """What a kernel takes in any zone is not a matter of the zone; what is, it leaves to the interpreted tier."""
-    schema = f"a {kind}, b {kind}, i int"
-    check_compiled(spark, EXPRS[kind], _rows(kind), schema, zone=NEW_YORK)
-    left = reasons(spark, ZONED[kind], schema, ansi=False, zone=NEW_YORK)
+@pytest.mark.parametrize("kind", ZONED)
+def test_other_zones_are_left_to_the_interpreted_tier(spark: SparkSession, kind: str) -> None:
+    left = reasons(spark, ZONED[kind], f"a {kind}, b {kind}, i int", ansi=False, zone=NEW_YORK)
     assert all(why is not None and NEW_YORK in why for why in left.values()), left

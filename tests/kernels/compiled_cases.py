@@ -53,7 +53,6 @@ ROWS: list[tuple[Any, ...]] = [
     (True, None, 5, None, 4, 100, None, None, 9.0, None, None, 60_000_000, None, None),
     (None, 5, None, 33, 65, None, 65, 0.1, None, 1.0, 365, None, 5, "h"),
 ]
-ORDINARY = [row for row in ROWS if None not in row]
 
 
 def col(name: str) -> Column:
