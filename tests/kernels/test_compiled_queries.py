@@ -123,8 +123,9 @@ def _grouped(*keys: str, aggs: list[str] = _FEW) -> Make:
 
 GROUPS: dict[str, Make] = {
     "none": _grouped(aggs=_FEW + _FILTERED),
-    "int": _grouped("j", aggs=_EVERY),
-    "long": _grouped("l", aggs=_FEW + _FILTERED),
+    "int": _grouped("j", aggs=_FEW + _FILTERED),
+    # Most of these groups have one row, so that what a state begins with would show.
+    "long": _grouped("l", aggs=_EVERY),
     "boolean": _grouped("b", aggs=["count(*)", "sum(i)"]),
     "date": _grouped("day", aggs=["count(*)", "max(g)"]),
     "timestamp": _grouped("t", aggs=["count(*)", "avg(i)"]),
