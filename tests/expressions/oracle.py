@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,9 +50,9 @@ def check(
     the last place. `given` is done to the rows first (a filter). Where Spark raises, Headway must raise with the same
     error class. All expressions go through one Spark job; only if it fails, each has a job of its own.
     """
-    with _settings(spark, ansi):
-        frame = _frame(spark, rows, schema, given)
-        together = _select(frame, exprs)
+    with settings_of(spark, ansi):
+        frame = frame_of(spark, rows, schema, given)
+        together = select_all(frame, exprs)
         expected, error = _spark_answer(together)
         if error is None:
             _compare(exprs, together, frame, expected, ulps)
@@ -128,9 +128,11 @@ def table(rows: Sequence[tuple[Any, ...]] | pa.Table, schema: T.StructType) -> p
 
 
 @contextmanager
-def _settings(spark: SparkSession, ansi: bool) -> Iterator[None]:
+def settings_of(spark: SparkSession, ansi: bool, others: Mapping[str, str] | None = None) -> Iterator[None]:
+    """ANSI mode on or off, and `others` as they say, for as long as it lasts."""
     # Without the exclusion the optimizer would compute a projection over local rows, or over none, itself.
     wanted = {"spark.sql.ansi.enabled": str(ansi).lower(), "spark.sql.optimizer.excludedRules": _NO_FOLDING}
+    wanted.update(others or {})
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)
@@ -144,11 +146,11 @@ def _settings(spark: SparkSession, ansi: bool) -> Iterator[None]:
                 spark.conf.set(key, old)
 
 
-def _frame(
+def frame_of(
     spark: SparkSession,
     rows: Sequence[tuple[Any, ...]] | pa.Table,
     schema: str | T.StructType,
-    given: Callable[[DataFrame], DataFrame],
+    given: Callable[[DataFrame], DataFrame] = lambda frame: frame,
 ) -> DataFrame:
     struct = T._parse_datatype_string(schema) if isinstance(schema, str) else schema
     assert isinstance(struct, T.StructType)
@@ -157,7 +159,7 @@ def _frame(
     return frame
 
 
-def _select(frame: DataFrame, exprs: Sequence[Expression]) -> DataFrame:
+def select_all(frame: DataFrame, exprs: Sequence[Expression]) -> DataFrame:
     columns = [F.expr(e) if isinstance(e, str) else e for e in exprs]
     return frame.select(*[column.alias(f"c{i}") for i, column in enumerate(columns)])
 
@@ -170,7 +172,7 @@ def _spark_answer(selected: DataFrame) -> tuple[pa.Table | None, _SparkError | N
 
 
 def _check_one(frame: DataFrame, expr: Expression, ulps: int, known: _SparkError | None) -> None:
-    selected = _select(frame, [expr])
+    selected = select_all(frame, [expr])
     expected, error = (None, known) if known else _spark_answer(selected)
     if error is None:
         _compare([expr], selected, frame, expected, ulps)
@@ -180,7 +182,7 @@ def _check_one(frame: DataFrame, expr: Expression, ulps: int, known: _SparkError
     except (PySparkException, Py4JJavaError):
         return  # Spark fails before there is a plan: it folds constants.
     with pytest.raises(RowError) as raised:
-        headway_answer(selected, _batch(frame))
+        headway_answer(selected, batch_of(frame))
     theirs = error.getCondition() if isinstance(error, PySparkException) else None
     if theirs is not None:
         prefix = f"[{theirs.split('.')[0]}"
@@ -191,18 +193,18 @@ def _compare(
     exprs: Sequence[Expression], selected: DataFrame, frame: DataFrame, expected: pa.Table | None, ulps: int
 ) -> None:
     assert expected is not None
-    batch = _batch(frame)
+    batch = batch_of(frame)
     answer = headway_answer(selected, batch)
     empty = headway_answer(selected, batch.slice(0, 0))
     for i, (expr, (lowered, ours)) in enumerate(zip(exprs, answer, strict=True)):
         declared = spark_type(json.loads(selected.schema[i].dataType.json()))
         assert lowered.type == declared, f"{expr}: Spark's type is {declared}, Headway's {lowered.type}"
         theirs = expected.column(i).combine_chunks().cast(ours.type)
-        _compare_columns(f"{expr} as {lowered}", theirs, ours, expected_rows=frame.rows, ulps=ulps)  # type: ignore[attr-defined]
+        compare_columns(f"{expr} as {lowered}", theirs, ours, expected_rows=frame.rows, ulps=ulps)  # type: ignore[attr-defined]
         assert len(empty[i][1]) == 0
 
 
-def _batch(frame: DataFrame) -> pa.RecordBatch:
+def batch_of(frame: DataFrame) -> pa.RecordBatch:
     """The rows as a slice of a longer batch, so that kernels that forget an array's offset are found out."""
     rows: pa.Table = frame.rows  # type: ignore[attr-defined]
     longer = pa.concat_tables([rows.slice(0, 1), rows, rows.slice(0, 1)])
@@ -210,7 +212,7 @@ def _batch(frame: DataFrame) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=rows.schema).slice(min(1, rows.num_rows), rows.num_rows)
 
 
-def _compare_columns(what: str, theirs: pa.Array, ours: pa.Array, expected_rows: pa.Table, ulps: int) -> None:
+def compare_columns(what: str, theirs: pa.Array, ours: pa.Array, expected_rows: pa.Table, ulps: int = 0) -> None:
     assert len(theirs) == len(ours), f"{what}: Spark gives {len(theirs)} rows, Headway {len(ours)}"
     ours.validate(full=True)
     if pa.types.is_floating(ours.type):
@@ -219,8 +221,13 @@ def _compare_columns(what: str, theirs: pa.Array, ours: pa.Array, expected_rows:
         same = [bool(a == b) for a, b in zip(_plain(theirs), _plain(ours), strict=True)]
     if not all(same):
         at = same.index(False)
-        row = expected_rows.slice(at, 1).to_pylist() if expected_rows.num_rows == len(ours) else at
-        raise AssertionError(f"{what} at {row}: Spark gives {theirs[at]!r}, Headway {ours[at]!r}")
+        row = shown(expected_rows.slice(at, 1)) if expected_rows.num_rows == len(ours) else at
+        raise AssertionError(f"{what} at {row}: Spark gives {_plain(theirs)[at]!r}, Headway {_plain(ours)[at]!r}")
+
+
+def shown(row: pa.Table) -> list[Any]:
+    """The values of one row, for a message."""
+    return [_plain(column.combine_chunks())[0] for column in row.columns]
 
 
 def _plain(values: pa.Array) -> list[Any]:

@@ -154,6 +154,18 @@ def test_times(spark: SparkSession) -> None:
     check(spark, casts(["x"], [*numbers, "boolean"]), [(v,) for v in DAYS], "x date", ansi=False)
 
 
+@pytest.mark.parametrize("days", [2**31 - 1, 106_751_992, -106_751_992, 106_751_990, -106_751_990])
+def test_dates_beyond_the_last_timestamp(spark: SparkSession, days: int) -> None:
+    """Spark fails in either mode; only try_cast gives null."""
+    for ansi in (True, False):
+        exprs = [f"{function}(a as {kind})" for function in ("cast", "try_cast") for kind in TIMES[1:]]
+        check(spark, exprs, [(days,), (None,)], "a date", ansi=ansi)
+
+
+def test_a_time_that_python_does_not_have_is_told_in_numbers(spark: SparkSession) -> None:
+    check(spark, ["cast(a as int)"], [(2**63 - 1,)], "a timestamp")
+
+
 def test_binaries(spark: SparkSession) -> None:
     check(spark, ["cast(x as string)"], [(b"abc",), (b"",), (None,), ("é😀".encode(),)], "x binary")
 

@@ -53,7 +53,6 @@ ROWS: list[tuple[Any, ...]] = [
     (True, None, 5, None, 4, 100, None, None, 9.0, None, None, 60_000_000, None, None),
     (None, 5, None, 33, 65, None, 65, 0.1, None, 1.0, 365, None, 5, "h"),
 ]
-ORDINARY = [row for row in ROWS if None not in row]
 
 
 def col(name: str) -> Column:
@@ -98,6 +97,8 @@ def values(array: pa.Array) -> list[Any]:
         return [field if valid else None for field, valid in zip(fields, array.is_valid().to_pylist(), strict=True)]
     if pa.types.is_timestamp(array.type):
         array = array.view(pa.int64())
+    elif pa.types.is_date32(array.type):
+        array = array.view(pa.int32())
     return [repr(v) if isinstance(v, float) else v for v in array.to_pylist()]
 
 

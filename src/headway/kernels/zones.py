@@ -23,6 +23,7 @@ Micros = npt.NDArray[np.int64]
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 _CYCLE = 146_097 * DAY
+_LAST = np.iinfo(np.int64).max
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Before the first of these clocks follow the sun; from the second on there are only yearly rules.
 _FIRST, _RULES, _END = (datetime(year, 1, 1, tzinfo=UTC) for year in (1800, 2038, 2438))
@@ -95,13 +96,13 @@ class Zone:
     def _instants(self, local: Micros) -> tuple[Micros, Micros]:
         """The instants, and for each the next change of clocks."""
         if not len(self.changes):
-            return local - self.offsets[0], np.full(len(local), np.iinfo(np.int64).max)
+            return local - self.offsets[0], np.full(len(local), _LAST)
         fold = self._fold(local)
         # In a gap and in an overlap alike, the offset from before the change is the one that Java applies.
         starts = self.changes + np.maximum(self.offsets[:-1], self.offsets[1:])
         at = np.searchsorted(starts, local - fold, "right")
-        following = np.append(self.changes, np.iinfo(np.int64).max - _CYCLE)[at]
-        return local - self.offsets[at], following + np.where(at < len(self.changes), fold, 0)
+        following = np.append(self.changes, _LAST)[at]
+        return local - self.offsets[at], np.where(following > _LAST - fold, _LAST, following + fold)
 
     def _fold(self, times: Micros) -> Micros:
         """Whole cycles to take off so that `times` come to lie within the table."""

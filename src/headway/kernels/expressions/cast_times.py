@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from headway.dataflow.types import arrow_type
 from headway.kernels.expressions.calendar import days_of, is_date
 from headway.kernels.expressions.cast_parsing import JAVA_SPACE, SPARK_SPACE
-from headway.kernels.expressions.cast_rules import INVALID_INPUT, Cast, CastFunction, Casting
+from headway.kernels.expressions.cast_rules import INVALID_INPUT, LONG_OVERFLOW, Cast, CastFunction, Casting
 from headway.kernels.expressions.vectors import Mask, Vector, column, flags, numbers, valid
 from headway.kernels.zones import DAY, SECOND, find_zone, zone
 
@@ -147,11 +147,17 @@ def _times(values: Vector, source: pa.Array, casting: Casting) -> Cast:
 
 
 def _date_to_timestamp(source: pa.Array, casting: Casting) -> Cast:
-    return _times(zone(casting.time_zone).start_of_day(numbers(source)), source, casting)
+    return _midnights(zone(casting.time_zone).start_of_day(numbers(source)), source, casting)
 
 
 def _date_to_timestamp_ntz(source: pa.Array, casting: Casting) -> Cast:
-    return _times(numbers(source).astype(np.int64) * DAY, source, casting)
+    return _midnights(numbers(source).astype(np.int64) * DAY, source, casting)
+
+
+def _midnights(values: Vector, source: pa.Array, casting: Casting) -> Cast:
+    """Dates reach farther than timestamps: `values` are bad where they are not near their day."""
+    bad = np.abs(values // DAY - numbers(source)) > 1
+    return Cast(column(values, arrow_type(casting.target), valid(source)), bad, LONG_OVERFLOW, fails=True)
 
 
 def _timestamp_to_date(source: pa.Array, casting: Casting) -> Cast:

@@ -43,7 +43,7 @@ def _cast(call: Call, args: Sequence[pa.Array]) -> pa.Array:
     if result.bad is None:
         return result.values
     bad = result.bad & valid(source)
-    if casting.ansi and not tries:
+    if (casting.ansi or result.fails) and not tries:
         fail_at(bad, lambda row: casting.message(result.error, source[row]))
     return only(result.values, ~bad)
 

@@ -60,6 +60,16 @@ def only(array: pa.Array, rows: Mask) -> pa.Array:
     return pc.if_else(pa.array(rows), array, pa.scalar(None, array.type))
 
 
+def shown(value: pa.Scalar) -> str:
+    """A value for a message; dates and times that Python does not have, beyond its year 9999, are told in numbers."""
+    try:
+        return str(value)
+    except (OverflowError, ValueError):
+        days = pa.types.is_date32(value.type)
+        since = value.cast(pa.int32() if days else pa.int64())
+        return f"1970-01-01 and {since} {'days' if days else 'microseconds'}"
+
+
 def fail_at(bad: Mask, message: Callable[[int], str]) -> None:
     """Raise the error of the first bad row, if there is one."""
     if bool(bad.any()):

@@ -29,10 +29,14 @@ _DAY = 86_400 * _SECOND
 
 @dataclass(frozen=True)
 class _Cast:
-    """A cast being written: its value's source, and the row is bad where `bad` holds."""
+    """A cast being written: its value's source; the row is bad where `bad` holds, in ANSI mode an error, else a null.
+
+    `fails` tells that it is an error in either mode, and a null in `try_cast` alone.
+    """
 
     code: str
     bad: str = "False"
+    fails: bool = False
 
 
 Rule = Callable[[str, Call, Emitter], _Cast]
@@ -47,7 +51,7 @@ def _cast(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
         raise NotCompilable(f"cast of {kinds[0]} to {kinds[1]} has no compiled form")
     result = rule(value, call, emitter)
     code = emitter.let(result.code)
-    if call.function == "Cast" and call.option("ansi"):
+    if call.function == "Cast" and (call.option("ansi") or result.fails):
         emitter.fail_if(both(result.bad, negate(null)))
         return Value(code, null)
     return Value(code, emitter.let(either(null, result.bad)))
@@ -120,7 +124,8 @@ def _local_day(value: str, call: Call, emitter: Emitter) -> _Cast:
 
 
 def _midnight(value: str, call: Call, emitter: Emitter) -> _Cast:
-    return _Cast(f"{value} * {_DAY}")
+    """Dates reach farther than timestamps, whose microseconds are a long."""
+    return _Cast(f"{value} * {_DAY}", f"mul_overflows({value}, i64({_DAY}))", fails=True)
 
 
 def _same(value: str, call: Call, emitter: Emitter) -> _Cast:

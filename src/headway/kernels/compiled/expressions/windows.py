@@ -1,4 +1,4 @@
-"""Compiled time windows, structs, and wrappers that do not change a value."""
+"""Compiled time windows, structs, and what does not change a value."""
 
 from __future__ import annotations
 
@@ -50,12 +50,6 @@ def _struct(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     return Struct(tuple(emitter.scalar(arg, scope) for arg in call.args))
 
 
-@compiles("NormalizeNaNAndZero")
-def _normalize(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
-    value = emitter.scalar(call.args[0], scope)
-    return Value(emitter.let(f"normal({value.code})"), value.null)
-
-
-@compiles("PreciseTimestampConversion", "KnownNullable", "KnownNotNull", "KnownFloatingPointNormalized", "Alias")
+@compiles("PreciseTimestampConversion")
 def _same(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     return emitter.value(call.args[0], scope)
