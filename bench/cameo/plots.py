@@ -156,23 +156,25 @@ def _timeline(results: list[CameoResult], name: str, target: float) -> Callable[
 
 
 def shares(results: list[CameoResult], path: str, title: str) -> None:
-    """Rows/s of each query over time, and its share."""
-    points = [(job, at, rate) for r in results for job, at, rate, *_ in r.settings["timeline"]]
-    jobs = sorted({job for job, _, _ in points})
-    save(path, 5, [_rates(points, jobs, whole=False), _rates(points, jobs, whole=True)], title)
+    """Per system: rows/s of each query over time, and its share."""
+    draw = []
+    for system in values(results, "system"):
+        points = [(job, at, rate) for r in of(results, system=system) for job, at, rate, *_ in r.settings["timeline"]]
+        draw += [_rates(points, f"{system}: million rows/s", False), _rates(points, f"{system}: share of rows", True)]
+    save(path, 5, draw, title)
 
 
-def _rates(points: list[tuple[str, float, float]], jobs: list[str], whole: bool) -> Callable[[Any], None]:
+def _rates(points: list[tuple[str, float, float]], name: str, whole: bool) -> Callable[[Any], None]:
+    total: dict[int, float] = {}
+    for _, at, rate in points:
+        total[round(at)] = total.get(round(at), 0.0) + rate
+
     def draw(axis: Any) -> None:
-        total: dict[int, float] = {}
-        for _, at, rate in points:
-            total[round(at)] = total.get(round(at), 0.0) + rate
-        for job in jobs:
-            mine = sorted(
-                (at, rate / max(1.0, total[round(at)]) if whole else rate / 1e6) for j, at, rate in points if j == job
-            )
-            axis.plot(*_columns(mine), label=job)
-        axis.set(xlabel="seconds", ylabel="share of rows" if whole else "million rows/s", ylim=(0, None))
+        for job in sorted({job for job, _, _ in points}):
+            mine = sorted((at, rate) for other, at, rate in points if other == job)
+            scaled = [(at, rate / max(1.0, total[round(at)]) if whole else rate / 1e6) for at, rate in mine]
+            axis.plot(*_columns(scaled), label=job)
+        axis.set(xlabel="seconds", ylabel=name, ylim=(0, None))
         axis.legend(fontsize=7)
 
     return draw

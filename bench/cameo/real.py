@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from bench.cameo.arrivals import Arrivals
-from bench.cameo.jobs import BA_TARGET, LS_TARGET, ROWS, SOURCES, Job, mix, single
+from bench.cameo.jobs import LS_TARGET, ROWS, SOURCES, Job, mix, single
 from bench.cameo.queries import SHAPES
-from bench.cameo.trials import Choice, Point, Trials, choices
+from bench.cameo.trials import Choice, Point, Trials
 
 EDGE_JOBS = 12
 """Bulk jobs that fill the nodes, as in the paper's Fig. 8b."""
@@ -101,21 +101,18 @@ def fig14(trials: Trials, policies: dict[str, Choice]) -> None:
     known = {name: choice for name, choice in policies.items() if name == "llf"}
     others = {name: choice for name, choice in policies.items() if name != "llf"}
     points = [Point("semantics", mix(18, 0.9 * capacity), _load(0.9, capacity))]
-    trials.sweep(points, {**known, "llf-no-semantics": blind, **others})
+    trials.sweep(points, {**known, "llf-no-semantics": blind, **others}, alone=True)
 
 
 def fig15(trials: Trials, policies: dict[str, Choice]) -> None:
-    """Costs with a normal error of 0 to 1000 ms, 18 bulk jobs of 1.5 times the capacity."""
+    """Costs with a normal error of 0 to 1000 ms, 18 bulk jobs of 1.5 times the capacity; the errors take turns."""
     capacity = trials.capacity()
-    for error in (0, 1, 10, 100, 1000):
-        perturbed = {
-            name: (p, {**c, "headway.scheduling.costError": f"{error} ms"}) for name, (p, c) in policies.items()
-        }
-        trials.sweep([Point(error, mix(18, OVERLOAD * capacity), _load(OVERLOAD, capacity))], perturbed)
-
-
-def compared(*names: str) -> dict[str, Choice]:
-    return choices(names)
-
-
-TARGETS = {"ls": LS_TARGET * 1000, "ba": BA_TARGET * 1000}
+    perturbed: dict[str, Choice] = {
+        f"{name} {error}": (policy, {**conf, "headway.scheduling.costError": f"{error} ms"})
+        for error in (0, 1, 10, 100, 1000)
+        for name, (policy, conf) in policies.items()
+    }
+    trials.sweep([Point("errors", mix(18, OVERLOAD * capacity), _load(OVERLOAD, capacity))], perturbed)
+    for result in trials.results:
+        result.policy, _, error = result.policy.partition(" ")
+        result.x = int(error)

@@ -87,7 +87,8 @@ def _against(ours: CameoResult, other: CameoResult, results: list[CameoResult]) 
         mine, theirs = ours.latency_ms.get(name), other.latency_ms.get(name)
         return f"{theirs / mine:7.1f}x" if mine and theirs else "      ?"
 
-    told = f"median {times('p50')}  p99 {times('p99')}  met {other.met:.1%} against {ours.met:.1%}"
+    spread = other.settings.get("sd_ms", 0.0) / max(ours.settings.get("sd_ms", 0.0), 1e-9)
+    told = f"median {times('p50')}  p99 {times('p99')}  sd {spread:6.1f}x  met {other.met:.1%} against {ours.met:.1%}"
     mine, theirs = (of(results, system=r.system, x=r.x, group="ba", policy=r.policy) for r in (ours, other))
     if mine and theirs and theirs[0].rows_per_s:
         told += f"  bulk rows/s of {ours.policy} {mine[0].rows_per_s / theirs[0].rows_per_s - 1:+.1%}"
