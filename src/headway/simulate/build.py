@@ -43,6 +43,8 @@ class _Builder:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._operators = 0
+        self._start = 0
+        """The node of the next job's first operators."""
 
     def job(self, number: int, name: str, job: Job) -> Built:
         built = Built(name, job)
@@ -55,13 +57,15 @@ class _Builder:
                 self._wire(built, upstream, stage)
         for operator in built.operators:
             operator.wired()
+        # One further than the widest stage reached, so that stages of one operator do not meet on a node either.
+        self._start += max(stage.parallelism for stage in job.stages) + 1
         return built
 
     def _operator(self, built: Built, job: int, stage: StageSpec, place: int) -> Operator:
         self._operators += 1
         own = Converter(built.name, inf if built.spec.latency is None else built.spec.latency)
         kind = SourceOperator if stage.kind == "source" else WindowOperator if stage.kind in WINDOWED else Operator
-        made = kind(self._operators, job, stage.name, place, self._node(job, stage, place), stage.cost, own)
+        made = kind(self._operators, job, stage.name, place, self._node(stage, place), stage.cost, own)
         made.selectivity = stage.selectivity
         made.random = np.random.default_rng([self._scenario.seed, self._operators])
         if isinstance(made, WindowOperator):
@@ -71,10 +75,10 @@ class _Builder:
             made.groups = stage.groups
         return made
 
-    def _node(self, job: int, stage: StageSpec, place: int) -> int:
+    def _node(self, stage: StageSpec, place: int) -> int:
         if stage.nodes is not None:
             return stage.nodes[place % len(stage.nodes)]
-        return (job + place) % self._scenario.cluster.nodes
+        return (self._start + place) % self._scenario.cluster.nodes
 
     def _feed(self, built: Built, job: int, stage_number: int, stage: StageSpec) -> None:
         assert stage.arrivals is not None

@@ -7,7 +7,8 @@
    that nobody reads gives the job's results; "output" is a regular one that nobody may read.
 3. A stage reads those that it names, or else the one before it. Edges: "forward" sends everything of operator i to
    operator i modulo the parallelism, "key" deals the rows of every message to all operators, "one" is to a single one.
-4. Operator i of job j is on node (i + j) modulo the nodes, or, where a stage names nodes, on the i-th of these.
+4. Operators are dealt to the nodes in turn: operator i of all of a job's stages to the same node, and the next job
+   begins where this one's widest stage has ended. Where a stage names nodes, operator i is on the i-th of these.
 """
 
 from __future__ import annotations
