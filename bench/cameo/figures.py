@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench.cameo import example, overhead, plots, real, timeline, tokens
+from bench.cameo import example, overhead, plots, real, replay, timeline, tokens
 from bench.cameo.jobs import LS_TARGET
 from bench.cameo.results import CameoResult, ratios
 from bench.cameo.trials import COMPARED, Choice, Trials
@@ -85,6 +85,9 @@ FIGURES: dict[str, Figure] = {
     "fig14": Figure("without semantics", real.fig14, _bars("Fig. 14: without semantics", "ls", "ba"), 30.0),
     "fig15": Figure(
         "cost errors", real.fig15, _over_x("Fig. 15: cost error", "standard deviation, ms"), 15.0, ("llf",)
+    ),
+    "replay": Figure(
+        "a recorded run in the simulator", replay.replay, None, 8.0, ("fifo", "orleans", "llf"), replay.table
     ),
 }
 

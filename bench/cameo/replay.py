@@ -1,0 +1,79 @@
+"""Reality and simulator beside each other: a recorded run, replayed under every policy.
+
+Jobs of 1.5 times the nodes' capacity run on real nodes under each policy. What ran under the first is recorded, and the
+simulator replays the record under each. Both must rank the policies alike by the median latency of the
+latency-sensitive jobs; their milliseconds differ, for a record has the batches of its own run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from bench.cameo.jobs import LS_TARGET, mix
+from bench.cameo.results import CameoResult, line, measured
+from bench.cameo.trials import Choice, Trials
+from headway.simulate import Result, load, run
+
+LOAD = 1.5
+BULK_JOBS = 6
+CLEAR = 1.5
+"""Medians that differ by less than this factor are taken as equal."""
+
+
+def replay(trials: Trials, policies: dict[str, Choice]) -> None:
+    """Adds a result per policy and system."""
+    capacity = trials.capacity()
+    jobs = mix(BULK_JOBS, LOAD * capacity)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "run.trace.jsonl")
+        for name, (policy, conf) in policies.items():
+            with trials.cluster.trial(policy, jobs, conf=conf) as trial:
+                trial.wait()
+                if path.exists():
+                    groups = trial.measure(trials.seconds)
+                else:
+                    with trial.headway.recordTrace(path):
+                        groups = trial.measure(trials.seconds)
+                trial.finish([groups])
+            offered = sum(job.rows_per_s for job in jobs if job.group == "ls")
+            found = measured(trials.workload, name, LOAD, "ls", groups["ls"], offered, {"bulk_load": LOAD})
+            _add(trials, found)
+        for name in policies:
+            _add(trials, _simulated(trials.workload, name, run(load(path), name)))
+
+
+def _add(trials: Trials, result: CameoResult) -> None:
+    trials.results.append(result)
+    trials.say(line(result))
+
+
+def _simulated(workload: str, policy: str, result: Result) -> CameoResult:
+    jobs = [job for name, job in result.jobs.items() if name.startswith("ls")]
+    latency = 1000 * np.concatenate([job.latency for job in jobs])
+    p50, p95, p99 = np.percentile(latency, [50, 95, 99])
+    told = {"mean": latency.mean(), "p50": p50, "p95": p95, "p99": p99, "max": latency.max()}
+    rows = sum(sum(job.reads.values()) for job in jobs)
+    correct = all(group.correct for group in result.groups)
+    return CameoResult(
+        workload, "simulator", len(jobs), rows / result.end, rows / result.end,
+        {name: float(value) for name, value in told.items()}, result.end, rows, correct, {}, policy, "ls", LOAD,
+        float(np.mean(latency <= 1000 * LS_TARGET)),
+    )  # fmt: skip
+
+
+def ranks(results: list[CameoResult], system: str) -> set[tuple[str, str]]:
+    """Pairs of policies of which the first has the clearly lower median."""
+    medians = {r.policy: r.latency_ms["p50"] for r in results if r.system == system and r.latency_ms}
+    return {(a, b) for a in medians for b in medians if CLEAR * medians[a] < medians[b]}
+
+
+def table(results: list[CameoResult]) -> list[str]:
+    """Who is clearly better than whom, in reality and in the simulator."""
+    told = {
+        system: ", ".join(f"{a} before {b}" for a, b in sorted(ranks(results, system))) or "all alike"
+        for system in ("headway", "simulator")
+    }
+    return [f"  {system:<9} {order}" for system, order in told.items()]
