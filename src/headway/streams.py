@@ -75,6 +75,12 @@ class StreamingQueryManager:
         """The active query of this id, None if there is none."""
         return next((query for query in self.active if query.id == id), None)
 
+    def named(self, name: str) -> StreamingQuery | None:
+        """The active query of this name, None if there is none."""
+        with self._changed:
+            known = [query for query in self._active.values() if query.name == name]
+        return next((query for query in known if query.isActive), None)
+
     def awaitAnyTermination(self, timeout: float | None = None) -> bool | None:
         """Wait until any query has ended since the start or `resetTerminated`; raise its error if it failed."""
         with self._changed:
