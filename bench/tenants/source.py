@@ -89,12 +89,10 @@ class TenantInline:
 
 def runs_of(options: dict[str, str]) -> list[Run]:
     """The schedule that a source's options name."""
-    return schedule(
-        int(options["seed"]), int(options["tenant"]), int(options["t0_us"]), float(options["seconds"])
-    )
+    return schedule(int(options["seed"]), int(options["tenant"]), int(options["t0_us"]), float(options["seconds"]))
 
 
-class TenantSource(DataSource):  # type: ignore[misc]
+class TenantSource(DataSource):
     """`spark.readStream.format("tenant")` with options tenant, seed, t0_us and seconds."""
 
     @classmethod

@@ -42,4 +42,3 @@ def _lowered(node: PlanNode, lower: PlanLowering, name: str, options: dict[str, 
     lower_case = tuple(sorted((key.lower(), str(value)) for key, value in options.items()))
     source = Source(schema, name.lower(), lower_case, payload)
     return Lowered(lower.intern(source), tuple(id_ for _, id_ in output))
-

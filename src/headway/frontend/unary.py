@@ -65,7 +65,9 @@ def _watermark(node: PlanNode, lower: PlanLowering) -> Lowered:
 
 def _delay_ms(node: PlanNode, lower: PlanLowering) -> int:
     """Spark's own count, which says how long a month is."""
-    delay_ms = jvm_method(lower.plan.spark, "org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark", "getDelayMs")
+    delay_ms = jvm_method(
+        lower.plan.spark, "org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark", "getDelayMs"
+    )
     return int(delay_ms(node.jvm.delay()))
 
 
