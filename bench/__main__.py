@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from bench.tenants import command as tenants
 from bench.ysb import command as ysb
 
-_BENCHMARKS = {"ysb": ysb}
+_BENCHMARKS = {"tenants": tenants, "ysb": ysb}
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ BURST_RATES = (2_000, 8_000)
 MESSAGE_ROWS = (1, 6)
 MESSAGE_GAP_US = (10_000_000, 60_000_000)
 MESSAGE_SPACING_US = 10
+MESSAGE_US = MESSAGE_ROWS[1] * MESSAGE_SPACING_US
 
 
 class Run(NamedTuple):
@@ -49,7 +50,8 @@ def schedule(seed: int, tenant: int, t0_us: int, seconds: float) -> list[Run]:
         if random.random() < ACTIVE:
             runs.append(_burst(random, start))
         elif message_us < start + SLOT_US:
-            runs.append(Run(max(message_us, start), int(random.integers(*MESSAGE_ROWS)), MESSAGE_SPACING_US))
+            at = min(max(message_us, start), start + SLOT_US - MESSAGE_US)
+            runs.append(Run(at, int(random.integers(*MESSAGE_ROWS)), MESSAGE_SPACING_US))
         while message_us < start + SLOT_US:
             message_us += int(random.integers(*MESSAGE_GAP_US))
     return runs

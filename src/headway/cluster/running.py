@@ -266,7 +266,7 @@ class RunningQuery:
 
     def epoch_passed(self, passed: protocol.EpochPassed) -> None:
         if passed.measured is not None:
-            self._measured.report(passed.node, *passed.measured)
+            self.report(passed.node, *passed.measured)
         if self._epoch is not None and passed.barrier == self._epoch.barrier:
             self._epoch.passed[passed.node] = passed
             self._commit_if_complete(self._epoch)
