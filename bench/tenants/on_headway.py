@@ -26,7 +26,7 @@ from bench.ysb.on_headway import Lines as YsbLines
 from headway.observe.metrics import QueryMetrics
 
 WARM_UP = 10
-"""Queries that are started first, to know how long a start takes; their schedules are empty."""
+"""Queries that are started first, to know how long a start takes."""
 SLACK = 1.5
 SETTLE = 12.0
 QUIET = 10.0
@@ -76,28 +76,33 @@ class Tenants:
 
     def _begin(self, root: Path) -> float:
         """Start all queries; when their schedules begin."""
-        began = time.time()
-        warm_up = [self._start(root / f"warm-up-{n}", n, t0=0.0, seconds=0.0) for n in range(WARM_UP)]
-        for one in warm_up:
-            _await_running(one)
-        each = (time.time() - began) / WARM_UP
+        each = self._warm_up(root)
         t0 = time.time() + SLACK * each * self._count + SETTLE + QUIET
-        first = self._start_ms[0]
-        for measured in (self._frame_ms, self._start_ms, self._ready_ms):
-            measured.clear()
         for tenant in range(self._count):
             self._queries.append(self._start(root / str(tenant), tenant, t0, self._seconds))
             self._say_started(tenant)
-        for one in warm_up:
-            one.stop()
         self._settings |= {
-            "first_start_ms": round(first, 1),
             "start_ms": _percentiles(self._start_ms),
             "ready_ms": _percentiles(self._ready_ms),
             "dataframe_ms": _percentiles(self._frame_ms),
             "driver_threads": threading.active_count(),
         }
         return t0
+
+    def _warm_up(self, root: Path) -> float:
+        """Start a few queries that have no events; how long one took when the first had its kernels compiled."""
+        ended = []
+        for number in range(WARM_UP + 1):
+            ended.append(self._start(root / f"warm-up-{number}", 0, t0=0.0, seconds=0.0))
+            if number == 0:
+                self._settings["first_ready_ms"] = round(self._ready_ms[0], 1)
+                began = time.time()
+        each = (time.time() - began) / WARM_UP
+        for one in ended:
+            one.stop()
+        for measured in (self._frame_ms, self._start_ms, self._ready_ms):
+            measured.clear()
+        return each
 
     def _start(self, folder: Path, tenant: int, t0: float, seconds: float) -> Any:
         folder.mkdir()

@@ -120,13 +120,14 @@ def _refuse_clocks(tree: Tree) -> None:
 
 def _expressions(value: Any) -> Iterator[dict[str, Any]]:
     """Every expression written anywhere inside a JSON value."""
-    if isinstance(value, dict):
-        if "class" in value:
-            yield value
-        yield from _expressions(list(value.values()))
-    elif isinstance(value, list):
-        for item in value:
-            yield from _expressions(item)
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if "class" in item:
+                yield item
+            item = list(item.values())
+        waiting.extend(inner for inner in reversed(item) if isinstance(inner, dict | list))
 
 
 def _drop_static_expressions(flat: Flat) -> None:
