@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from bench.cameo import command as cameo
 from bench.tenants import command as tenants
 from bench.ysb import command as ysb
 
-_BENCHMARKS = {"tenants": tenants, "ysb": ysb}
+_BENCHMARKS = {"ysb": ysb, "cameo": cameo, "tenants": tenants}
 
 
 def main() -> None:

@@ -144,6 +144,7 @@ def _spec(settings: WriteSettings, id: str, lowered: LoweredQuery, sink: Sink, c
         trigger=settings.trigger,
         options=dict(settings.options),
         ordered=settings.ordered,
+        auto_latency=settings.auto_latency,
     )
 
 

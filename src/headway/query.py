@@ -46,6 +46,8 @@ class Run(Protocol):
 
     def explain(self, extended: bool) -> str: ...
 
+    def explain_misses(self) -> str: ...
+
     def error(self) -> StreamingQueryException | None: ...
 
 
@@ -121,6 +123,10 @@ class StreamingQuery:
     def explain(self, extended: bool = False) -> None:
         """Print how the query runs."""
         print(self._run.explain(extended))
+
+    def explainMisses(self) -> None:
+        """Print how many results missed the latency target since the query started, and where their time went."""
+        print(self._run.explain_misses())
 
     def exception(self) -> StreamingQueryException | None:
         """Why the query ended, if it failed."""

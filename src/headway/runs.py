@@ -41,6 +41,8 @@ class RunningQuery(Protocol):
 
     def engine_facts(self) -> dict[str, Any]: ...
 
+    def explain_misses(self) -> str: ...
+
 
 class NativeRun:
     """A query in Headway's nodes."""
@@ -91,6 +93,9 @@ class NativeRun:
     def explain(self, extended: bool) -> str:
         facts = "\n".join(f"{name}: {value}" for name, value in self._running.engine_facts().items())
         return f"{self._explain()}\n{facts}"
+
+    def explain_misses(self) -> str:
+        return self._running.explain_misses()
 
     def error(self) -> StreamingQueryException | None:
         error = self._running.error
@@ -163,6 +168,9 @@ class SparkRun:
 
     def explain(self, extended: bool) -> str:
         return str(self._query._jsq.explainInternal(extended))
+
+    def explain_misses(self) -> str:
+        return "The query runs on Structured Streaming, which does not say when results were out."
 
     def error(self) -> StreamingQueryException | None:
         return self._query.exception()

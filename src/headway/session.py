@@ -13,6 +13,8 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headway.errors import HeadwayError, InvalidOption
 from headway.java import ensure_java
+from headway.scheduling import DEFAULT, Policy
 
 if TYPE_CHECKING:
     from headway.cluster.runtime import Runtime
@@ -67,6 +70,22 @@ class Headway:
 
         print(explain(df))
 
+    def recordTrace(self, path: str | os.PathLike[str]) -> AbstractContextManager[None]:
+        """While the block runs, record in a file which operator ran when, of all queries.
+
+        `headway simulate` replays it under other policies. `with hw.recordTrace("run.trace.jsonl"): …`
+        """
+        return self._runtime.record(Path(path))
+
+    @property
+    def policy(self) -> Policy:
+        """The scheduling policy; set it, to a name or a policy, to change it while queries run."""
+        return self._runtime.policy
+
+    @policy.setter
+    def policy(self, policy: str | Policy) -> None:
+        self._runtime.use_policy(policy)
+
     def stop(self) -> None:
         """Stop all queries, then the nodes. Calling it again does nothing."""
         if _running.pop(self._application, None) is not self:
@@ -98,14 +117,15 @@ def start(
     *,
     nodes: int | None = None,
     threads: int | None = None,
-    policy: str = "fifo",
+    policy: str | Policy = DEFAULT,
     conf: Mapping[str, str] | None = None,
 ) -> Headway:
     """Start Headway's nodes in `spark`, or in a local session made for it.
 
     `nodes` is how many; by default one per core, as far as Spark's slots go. `threads`, the worker threads of a node,
-    can only be 1 so far: a core's loop is a process. `policy` says which operator runs next. `conf` are the settings
-    whose names begin with "headway.".
+    can only be 1 so far: a core's loop is a process. `policy` says which operator runs next: "llf" (least laxity
+    first), "edf", "sjf", "fifo", "orleans", "tokens", "arrival", or a `headway.scheduling.Policy`. `conf` are the
+    settings whose names begin with "headway.".
     """
     for name, number in (("nodes", nodes), ("threads", threads)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
@@ -120,7 +140,7 @@ def start(
 
 
 def _start(
-    spark: SparkSession, nodes: int | None, threads: int, policy: str, conf: dict[str, str], owns_session: bool
+    spark: SparkSession, nodes: int | None, threads: int, policy: str | Policy, conf: dict[str, str], owns_session: bool
 ) -> Headway:
     from headway.cluster.runtime import Runtime
 

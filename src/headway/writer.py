@@ -47,6 +47,7 @@ class WriteSettings:
     cluster_by: tuple[str, ...] = ()
     payload: Any = None
     latency: float | None = None
+    auto_latency: bool = False
     ordered: bool = False
     path: str | None = None
     table: str | None = None
@@ -152,10 +153,12 @@ class DataStreamWriter:
     def latency(self, target: str | float) -> DataStreamWriter:
         """By when a result should be out, counted from the arrival of the last event that influenced it.
 
-        An interval as Spark writes them ("800 ms", "2 seconds") or a number of seconds. A query without a target is
-        bulk work: it takes what the others leave.
+        An interval as Spark writes them ("800 ms", "2 seconds") or a number of seconds. "auto": the query is measured
+        with nothing going before it, then its target is twice its 95th percentile. A query without a target is bulk
+        work: it takes what the others leave.
         """
-        self._settings.latency = seconds(target)
+        self._settings.auto_latency = target == "auto"
+        self._settings.latency = None if target == "auto" else seconds(target)
         return self
 
     def ordered(self, ordered: bool = True) -> DataStreamWriter:

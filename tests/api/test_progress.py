@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from headway.observe.metrics import QueryMetrics
+from headway.observe.misses import Result, Spent
 from headway.observe.progress import ProgressContext, as_pyspark, build_progress
 
 CONTEXT = ProgressContext(
@@ -31,9 +32,15 @@ def metrics(node: int) -> QueryMetrics:
     state.rows, state.updated, state.bytes = 10, 4, 1000
     made.late("2", 3)
     made.read(0.004, 0.001, 100)
-    made.result(0.05, 0.02, 6)
-    made.result(0.5, 0.02, 2)
+    made.show(result(0.05, 0.02, 6), now=100.0)
+    made.show(result(0.5, 0.02, 2), now=100.0)
     return made
+
+
+def result(latency: float, processing: float, rows: int) -> Result:
+    """Shown at 100 s."""
+    came = 100.0 - latency
+    return Result(came, came, 100.0 - processing, rows, 100.0, Spent())
 
 
 @pytest.fixture
@@ -70,14 +77,14 @@ def test_our_own_key(merged: QueryMetrics) -> None:
 
 def test_a_bulk_query_has_no_target() -> None:
     made = QueryMetrics()
-    made.result(10.0, 10.0, 5)
+    made.show(result(10.0, 10.0, 5), now=100.0)
     own = build_progress(CONTEXT, made)["headway"]
     assert (own["targetMs"], own["met"], own["missed"]) == (None, 0, 0)
 
 
 def test_rows_that_go_out_together_are_judged_one_by_one() -> None:
     made = QueryMetrics(target=0.1)
-    made.result_span(first=0.2, last=0.0, processing=0.01, rows=100)
+    made.show(Result(first_t=99.8, t=100.0, polled=99.99, rows=100, written=100.0, spent=Spent()), now=100.0)
     assert (made.met, made.missed) == (50, 50)
 
 

@@ -4,12 +4,14 @@ import pytest
 from pyspark.sql import types as T
 
 from headway.cluster.measured import EVERY, EVERY_IDLE, Measured
+from headway.cluster.target import Target
 from headway.connectors.api import SinkContext
 from headway.connectors.sinks.noop import NoopSink
 from headway.dataflow.graph import Source
 from headway.dataflow.query import QuerySpec
 from headway.dataflow.types import Field
 from headway.observe.metrics import QueryMetrics
+from headway.observe.misses import Result, Spent
 
 SCHEMA = (Field("v", T.LongType()),)
 
@@ -18,7 +20,7 @@ SCHEMA = (Field("v", T.LongType()),)
 def measured() -> Measured:
     sink = NoopSink("noop", SinkContext(None, None, "id", SCHEMA, "append", {}, (), None))
     spec = QuerySpec("id", "run", None, Source(SCHEMA, "rate", ()), sink, "append", 0.1, None)
-    return Measured(spec, now=100.0)
+    return Measured(spec, Target(spec.latency), now=100.0)
 
 
 def told(rows: int, at: int) -> QueryMetrics:
@@ -63,7 +65,7 @@ def test_news_ends_the_rest(measured: Measured, news: str) -> None:
     measured.report(0, told(0, 1), {"compiled": False})
     idle_since = settle(measured)
     if news == "result":
-        measured.results(0.01, 0.01, 0.01, 1)
+        measured.show(Result(99.9, 99.9, 99.9, 1, 100.0, Spent()), 100.0)
     elif news == "state":
         measured.changed()
     else:

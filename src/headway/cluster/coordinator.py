@@ -23,6 +23,7 @@ from headway.cluster.running import Life, RunningQuery
 from headway.cluster.threads import Threads
 from headway.dataflow.types import arrow_schema
 from headway.node.wire import Endpoint, Keys, read_message
+from headway.observe.trace import OperatorRun, TraceWriter
 
 HEARTBEAT = 5.0
 _log = logging.getLogger("headway")
@@ -51,6 +52,12 @@ class Coordinator:
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK)
         self._running = True
         self._next_heartbeat = 0.0
+        self._trace: TraceWriter | None = None
+        self._recording: set[int] = set()
+        """Nodes that still have runs to tell of the trace that was ended."""
+        self._trace_written = threading.Event()
+        self._policy: bytes | None = None
+        """Not None iff it was changed since the start: a node that comes back must be told."""
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="headway coordinator", daemon=True)
 
@@ -106,6 +113,36 @@ class Coordinator:
     def send(self, node: int, order: Any) -> None:
         if node in self._identities:
             self._socket.send_multipart([self._identities[node], pickle.dumps(order)])
+
+    def use_policy(self, policy: bytes) -> None:
+        self._policy = policy
+        self.broadcast(protocol.UsePolicy(policy))
+
+    def record(self, trace: TraceWriter | None) -> None:
+        """Record the runs of operators from now on; None ends it, when all nodes have told the rest."""
+        if trace is not None:
+            self._trace = trace
+            self._recording = set(range(self.nodes))
+            self._trace_written.clear()
+        self.broadcast(protocol.Record(trace is not None))
+
+    def wait_recorded(self, timeout: float) -> bool:
+        """Wait until the trace that was ended is complete."""
+        return self._trace_written.wait(timeout)
+
+    def _recorded(self, node: int, runs: list[OperatorRun], last: bool) -> None:
+        if self._trace is None:
+            return
+        for number in {run.number for run in runs}:
+            if (query := self._queries.get(number)) is not None:
+                query.describe(self._trace)
+        self._trace.runs(node, runs)
+        if last:
+            self._recording.discard(node)
+        if not self._recording:
+            self._trace.close()
+            self._trace = None
+            self._trace_written.set()
 
     def node_lost(self, node: int, why: str) -> None:
         """A node's process is gone; its queries go on from their last epoch when it is back."""
@@ -186,6 +223,10 @@ class Coordinator:
             case protocol.EpochPassed(number):
                 if (query := self._current(number)) is not None:
                     query.epoch_passed(heard)
+            case protocol.Recorded(node, runs, last):
+                self._recorded(node, runs, last)
+            case protocol.PolicyFailed(node, policy, text):
+                _log.error("the scheduling policy failed; node %d goes on with %s:\n%s", node, policy, text)
             case protocol.Failed(number):
                 if (query := self._current(number)) is not None:
                     query.failed(heard)
@@ -202,6 +243,8 @@ class Coordinator:
             self._hellos[hello.node] = hello
             self._identities[hello.node] = identity
             self._changed.notify_all()
+        if self._policy is not None:
+            self.send(hello.node, protocol.UsePolicy(self._policy))
         self.broadcast(protocol.Peers({node: h.address for node, h in self._hellos.items()}))
         for query in self._active():
             query.nodes_changed()

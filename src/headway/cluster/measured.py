@@ -7,24 +7,29 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from headway.cluster.target import Target
 from headway.dataflow.query import QuerySpec
 from headway.observe.metrics import QueryMetrics
+from headway.observe.misses import Result
 from headway.observe.progress import ProgressContext, build_progress
 
 KEPT = 100
 EVERY = 1.0
 EVERY_IDLE = 10.0
+_log = logging.getLogger("headway")
 
 
 class Measured:
     """See the module."""
 
-    def __init__(self, spec: QuerySpec, now: float) -> None:
+    def __init__(self, spec: QuerySpec, target: Target, now: float) -> None:
         self._spec = spec
+        self._target = target
         self._driver = QueryMetrics(spec.latency)
         self._nodes: dict[int, QueryMetrics] = {}
         """What nodes have measured since the last progress."""
@@ -44,7 +49,7 @@ class Measured:
 
     def totals(self) -> QueryMetrics:
         """All counts since the last call of this, exact to the last progress."""
-        taken, self._totals = self._totals, QueryMetrics(self._spec.latency)
+        taken, self._totals = self._totals, QueryMetrics(self._target.latency)
         return taken
 
     def facts(self) -> dict[str, Any]:
@@ -63,14 +68,14 @@ class Measured:
             self._nodes[node] = metrics
         else:
             known.follow(metrics)
-        self._news = self._news or moved or any(self._facts.get(name) != value for name, value in facts.items())
+        self._news = self._news or moved or self._facts.get("compiled") != facts.get("compiled")
         self._facts.update(facts)
         return moved
 
-    def results(self, first: float, last: float, polled: float, rows: int) -> None:
-        """The driver's sink shows `rows` results, so many seconds after their events came and were read."""
+    def show(self, result: Result, now: float) -> None:
+        """Results can be seen in the driver's sink."""
         self._news = True
-        self._driver.result_span(first, last, polled, rows)
+        self._driver.show(result, now)
 
     def marker(self, seconds: float) -> None:
         self._driver.marker.record(seconds)
@@ -87,9 +92,11 @@ class Measured:
         """When progress is to be made."""
         return self._made_at + (EVERY if self._news or self._had_news else EVERY_IDLE)
 
-    def make(self, now: float, epoch: int, state: str) -> None:
-        """Make progress, and tell."""
+    def make(self, now: float, epoch: int, state: str) -> bool:
+        """Make progress, and tell; whether the query's target has been found with it."""
         metrics = self._take()
+        found = self._target.observe(metrics, now)
+        self._warn()
         spec = self._spec
         facts = {"state": state, **self._facts}
         context = ProgressContext(
@@ -102,10 +109,16 @@ class Measured:
         self._made.append(progress)
         for callback in self._callbacks:
             callback(progress)
+        return found
+
+    def _warn(self) -> None:
+        too_slow = self._target.check(self._facts.get("serviceMs", 0.0) / 1000)
+        if too_slow is not None:
+            _log.warning("query %s: %s", self._spec.name or self._spec.id, too_slow)
 
     def _take(self) -> QueryMetrics:
         """What happened since the last progress, everywhere."""
-        metrics, self._driver = self._driver, QueryMetrics(self._spec.latency)
+        metrics, self._driver = self._driver, QueryMetrics(self._target.latency)
         for node, measured in self._nodes.items():
             metrics.merge(measured)
             self._nodes[node] = measured.carried()

@@ -7,6 +7,7 @@ from typing import Any
 
 from headway.cluster.checkpoints import Manifest
 from headway.cluster.protocol import Deployment, SourcePlan
+from headway.cluster.target import Target
 from headway.connectors.api import InlineSource, PlannedSource
 from headway.connectors.sources import open_source
 from headway.dataflow.graph import Source
@@ -52,12 +53,12 @@ def checkpoint_interval(spec: QuerySpec, conf: dict[str, str]) -> float:
     return chosen
 
 
-def flush_every(spec: QuerySpec) -> float:
+def flush_every(spec: QuerySpec, latency: float | None) -> float:
     """How long changed groups may wait for others before they leave: a small part of the target."""
     if spec.trigger.kind == "processingTime":
         assert spec.trigger.interval is not None
         return spec.trigger.interval
-    return LONGEST_FLUSH if spec.latency is None else min(max(spec.latency / 20, SHORTEST_FLUSH), LONGEST_FLUSH)
+    return LONGEST_FLUSH if latency is None else min(max(latency / 20, SHORTEST_FLUSH), LONGEST_FLUSH)
 
 
 def make_deployment(
@@ -70,6 +71,7 @@ def make_deployment(
     manifest: Manifest | None,
     checkpoint: str,
     conf: dict[str, str],
+    target: Target,
 ) -> Deployment:
     """A try to run the query, from `manifest` on."""
     values: dict[int, list[Any]] = {} if manifest is None else manifest.values
@@ -82,18 +84,20 @@ def make_deployment(
     return Deployment(
         number=number,
         query=spec.id,
+        name=spec.name or spec.id,
         stages=stages,
         sources=plans,
         sink=spec.sink,
         output_mode=spec.output_mode.lower(),
-        latency=spec.latency,
+        latency=target.urgency,
+        measuring=target.measuring,
         nodes=nodes,
         home=home,
         epoch=0 if manifest is None else manifest.epoch + 1,
         checkpoint=checkpoint,
         states={} if manifest is None else {stage: tuple(files) for stage, files in manifest.files.items()},
         values={stage: tuple(found) for stage, found in values.items() if stage not in plans},
-        flush_every=flush_every(spec),
+        flush_every=flush_every(spec, target.urgency),
         idle_after=seconds(settings.get("headway.idletimeout", "5 seconds")),
         compile=_compile(settings.get("headway.compile", "background")),
     )

@@ -9,6 +9,8 @@ from headway.connectors.api import InlineSource, PlannedSource, Position, Sink
 from headway.dataflow.stages import Stage
 from headway.node.message import Barrier
 from headway.observe.metrics import QueryMetrics
+from headway.observe.trace import OperatorRun
+from headway.scheduling import Policy
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class NodeConfig:
     coordinator: str
     public_key: bytes
     secret_key: bytes
-    policy: str
+    policy: Policy
     conf: dict[str, str]
 
 
@@ -62,11 +64,15 @@ class Deployment:
 
     number: int
     query: str
+    name: str
+    """The query's name, or its id if it has none."""
     stages: tuple[Stage, ...]
     sources: dict[int, SourcePlan]
     sink: Sink
     output_mode: str
     latency: float | None
+    measuring: bool
+    """The target is not known yet: nothing is judged by it."""
     nodes: int
     home: int
     epoch: int
@@ -122,6 +128,28 @@ class RowsTaken:
 
 
 @dataclass(frozen=True)
+class UsePolicy:
+    """Another scheduling policy from now on, pickled."""
+
+    policy: bytes
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The query's latency target is this from now on, seconds."""
+
+    number: int
+    latency: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """Begin, or end, to record the runs of operators."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
 class Shutdown:
     """The session ends."""
 
@@ -146,6 +174,24 @@ class Failed:
     node: int
     text: str
     error: bytes | None
+
+
+@dataclass(frozen=True)
+class PolicyFailed:
+    """A node's scheduling policy raised, or a new one could not be loaded; the node goes on by `goes_on_by`."""
+
+    node: int
+    goes_on_by: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Runs of operators, in order; `last` iff recording has ended."""
+
+    node: int
+    runs: list[OperatorRun]
+    last: bool
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,14 @@ from headway.cluster.checkpoints import CheckpointStore, Manifest
 from headway.cluster.measured import Measured
 from headway.cluster.planning import checkpoint_interval, make_deployment, nodes_of, plan_stages
 from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
+from headway.cluster.target import Target
 from headway.dataflow.query import QuerySpec
 from headway.dataflow.stages import PlanStage, SinkStage
 from headway.errors import StreamingQueryFailed
 from headway.node.message import Barrier, Message
 from headway.observe.metrics import QueryMetrics
+from headway.observe.misses import Result
+from headway.observe.trace import TraceWriter
 
 if TYPE_CHECKING:
     from headway.cluster.coordinator import Coordinator
@@ -70,6 +73,8 @@ class RunningQuery:
         self.stages, self._connectors = plan_stages(spec)
         assert spec.checkpoint is not None
         self.nodes = nodes_of(spec, coordinator.conf, coordinator.nodes)
+        self._home = zlib.crc32(spec.id.encode()) % self.nodes
+        """The node of the stages that run on one."""
         self._interval = checkpoint_interval(spec, coordinator.conf)
         self._store = CheckpointStore(spec.checkpoint)
         self._store.check_plan(self.stages)
@@ -84,9 +89,10 @@ class RunningQuery:
         self._manifest: Manifest | None = None
         self._drains: list[threading.Event] = []
         self._draining: list[threading.Event] = []
-        self._held: list[tuple[float, float, float, int]] = []
-        """Results that show when their epoch commits: (first arrival, last, polled, rows)."""
-        self._measured = Measured(spec, time.time())
+        self._held: list[Result] = []
+        """Results that show when their epoch commits."""
+        self.target = Target(spec.latency, spec.auto_latency)
+        self._measured = Measured(spec, self.target, time.time())
         self.progress = self._measured.progress
         self.totals = self._measured.totals
         self.add_progress_callback = self._measured.add_callback
@@ -128,6 +134,9 @@ class RunningQuery:
         """Have this called, in a thread where it may block, when the query has ended."""
         self._coordinator.call(lambda: self._call_at_end(callback))
 
+    def explain_misses(self) -> str:
+        return self.target.explain()
+
     # The life cycle.
 
     def begin(self) -> None:
@@ -148,6 +157,11 @@ class RunningQuery:
         self.life = life
         self._measured.changed()
         self._coordinator.agenda.at(self.due(), self)
+
+    def describe(self, trace: TraceWriter) -> None:
+        """Write the header of this query to a trace, if it has none there."""
+        spec, mode = self.spec, self.spec.output_mode.lower()
+        trace.header(self.number, spec.name or spec.id, self.target.latency, self._home, self.stages, mode)
 
     def _tell(self, order: Any) -> None:
         """To all nodes of this query."""
@@ -171,11 +185,10 @@ class RunningQuery:
             return
         self._change(Life.DEPLOYING)
         self._deployed = set()
-        home = zlib.crc32(self.spec.id.encode()) % self.nodes
         try:
             deployment = make_deployment(
-                self.spec, self.stages, self._connectors, self.number, self.nodes, home, self._manifest,
-                self._store.root, self._coordinator.conf,
+                self.spec, self.stages, self._connectors, self.number, self.nodes, self._home, self._manifest,
+                self._store.root, self._coordinator.conf, self.target,
             )  # fmt: skip
             pickled = cloudpickle.dumps(deployment)
         except Exception as error:
@@ -298,8 +311,8 @@ class RunningQuery:
         self._manifest = manifest
         self._next_epoch = manifest.epoch + 1
         now = time.time()
-        for first, last, polled, rows in self._held:
-            self._measured.results(now - first, now - last, now - polled, rows)
+        for result in self._held:
+            self._measured.show(result, now)
         self._held = []
         plans = {stage.id for stage in self.stages if isinstance(stage, PlanStage)}
         positions = {stage: values[0] for stage, values in manifest.values.items() if stage in plans}
@@ -319,12 +332,13 @@ class RunningQuery:
         """Rows or marks from a node for the driver's sink."""
         if number != self.number:
             return
+        now = time.time()
         if message.marker:
-            self._measured.marker(time.time() - message.first_t)
+            self._measured.marker(now - message.first_t)
         else:
             if message.batch is not None:
                 self._stir()
-            self._sink.receive(number, node, stage, message, size)
+            self._sink.receive(number, node, stage, message.arrived(now), size, now)
 
     def _sink_says(self, result: Any) -> None:
         if isinstance(result, SinkFailed):
@@ -349,11 +363,12 @@ class RunningQuery:
             message = part.message
             assert message.batch is not None
             self._coordinator.send(part.node, protocol.RowsTaken(part.number, part.stage, part.size))
-            rows = message.batch.num_rows
+            spent = message.spent.and_then(service=now - part.received)
+            result = Result(message.first_t, message.t, message.polled, message.batch.num_rows, now, spent)
             if self.spec.sink.visible_at_commit:
-                self._held.append((message.first_t, message.t, message.polled, rows))
+                self._held.append(result)
             else:
-                self._measured.results(now - message.first_t, now - message.t, now - message.polled, rows)
+                self._measured.show(result, now)
         self._coordinator.agenda.at(self.due(), self)
 
     # Progress.
@@ -365,4 +380,6 @@ class RunningQuery:
         self._coordinator.agenda.at(self.due(), self)
 
     def _make_progress(self, now: float) -> None:
-        self._measured.make(now, self._next_epoch, self.life.value)
+        if self._measured.make(now, self._next_epoch, self.life.value):
+            assert self.target.latency is not None
+            self._tell(protocol.Aim(self.number, self.target.latency))

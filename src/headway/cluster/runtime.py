@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from pyspark import cloudpickle
 
 from headway.cluster.coordinator import Coordinator
 from headway.cluster.nodes import NodeJobs
@@ -11,18 +16,20 @@ from headway.cluster.protocol import NodeConfig
 from headway.cluster.running import Life, RunningQuery
 from headway.dataflow.query import QuerySpec
 from headway.errors import HeadwayError, InvalidOption
-from headway.scheduling import make_policy
+from headway.observe.trace import TraceWriter
+from headway.scheduling import Policy, make_policy
 
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 10.0
+RECORD_TIMEOUT = 10.0
 TRIES = 3
 
 
 class Runtime:
     """Runs queries on `nodes` long-lived Spark tasks."""
 
-    def __init__(self, spark: Any, nodes: int, threads: int, policy: str, conf: dict[str, str]) -> None:
-        make_policy(policy)
+    def __init__(self, spark: Any, nodes: int, threads: int, policy: str | Policy, conf: dict[str, str]) -> None:
+        self.policy = make_policy(policy, conf)
         if threads != 1:
             raise InvalidOption(f"threads={threads}: a node has one worker thread; for more cores ask for more nodes")
         context = spark.sparkContext
@@ -30,7 +37,7 @@ class Runtime:
         self.coordinator = Coordinator(host, nodes, conf)
         keys = self.coordinator.keys
         configs = [
-            NodeConfig(index, self.coordinator.address, keys.public, keys.secret, policy, conf)
+            NodeConfig(index, self.coordinator.address, keys.public, keys.secret, self.policy, conf)
             for index in range(nodes)
         ]
         self._jobs = NodeJobs(spark, configs, self._node_lost)
@@ -61,6 +68,26 @@ class Runtime:
         query = RunningQuery(self.coordinator, spec)
         self.coordinator.call(query.begin)
         return query
+
+    def use_policy(self, policy: str | Policy) -> None:
+        """Schedule by another policy from now on; nothing that waits is lost."""
+        self.policy = make_policy(policy, self.coordinator.conf)
+        pickled = cloudpickle.dumps(self.policy)
+        self.coordinator.call(lambda: self.coordinator.use_policy(pickled))
+
+    @contextmanager
+    def record(self, path: Path) -> Iterator[None]:
+        """Record the runs of operators in a file while the block runs."""
+        trace = TraceWriter(path, self.coordinator.nodes)
+        self.coordinator.call(lambda: self.coordinator.record(trace))
+        try:
+            yield
+        finally:
+            self.coordinator.call(lambda: self.coordinator.record(None))
+            if not self.coordinator.wait_recorded(RECORD_TIMEOUT):
+                raise HeadwayError(
+                    f"not all nodes told their runs within {RECORD_TIMEOUT:.0f} s: {path} is not complete"
+                )
 
     def stop(self) -> None:
         """Stop all queries and all nodes."""

@@ -40,6 +40,7 @@ class Received(NamedTuple):
     stage: int
     message: Message
     size: int
+    received: float
 
 
 class RowsWritten(NamedTuple):
@@ -96,9 +97,9 @@ class SinkSide:
         """Begin a new deployment whose rows come from `senders` nodes; ends in `Restored`."""
         self._lane.put(lambda: self._restore(number, senders))
 
-    def receive(self, number: int, node: int, stage: int, message: Message, size: int) -> None:
+    def receive(self, number: int, node: int, stage: int, message: Message, size: int, now: float) -> None:
         """Rows or a barrier from a node."""
-        self._lane.put(Received(number, node, stage, message, size))
+        self._lane.put(Received(number, node, stage, message, size, now))
 
     def publish(self, number: int, manifest: Manifest, kept: Any) -> None:
         """Every part of the epoch is written; ends in `Published`."""

@@ -33,8 +33,8 @@ class QuerySpec:
     """All that the runtime needs to run a query.
 
     `id` outlives restarts from the same checkpoint, `run_id` does not. `latency` is the target in seconds, None for a
-    bulk query. `checkpoint` is a directory, None iff the query cannot resume. `options` are the writer's, as the user
-    wrote them. `ordered`: results leave in the order of their events.
+    bulk query; it is found by measuring iff `auto_latency`. `checkpoint` is a directory, None iff the query cannot
+    resume. `options` are the writer's, as the user wrote them. `ordered`: results leave in the order of their events.
     """
 
     id: str
@@ -48,3 +48,4 @@ class QuerySpec:
     trigger: Trigger = field(default_factory=Trigger)
     options: dict[str, str] = field(default_factory=dict)
     ordered: bool = False
+    auto_latency: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from headway.dataflow.stages import (
     SinkStage,
     Stage,
 )
+from headway.dataflow.windows import event_column, waits_for_watermark, windows_of
 from headway.kernels.api import partial_schema
 from headway.kernels.compiled import Compiler, why_not
 from headway.kernels.interpreted import InterpretedChain
@@ -33,6 +35,7 @@ from headway.node.outputs import ByKey, Forward, Output, Spread
 from headway.node.ports import ChannelKey, LocalPort, Port, RemotePort
 from headway.node.snapshots import read_state
 from headway.node.wire import Address
+from headway.scheduling import Converter, ProgressMap, ReplyContext, Windows
 
 DRIVER = -1
 """Stands for a node where rows go to the driver."""
@@ -60,12 +63,11 @@ class Build:
         for stage in stages:
             operator = self.operators.get(stage.id)
             if operator is not None:
-                operator.outputs = [
-                    self._output(operator, consumer, number, edge, transmit)
-                    for consumer in stages
-                    for number, edge in enumerate(consumer.inputs)
-                    if edge.upstream == stage.id
-                ]
+                operator.own = self._converter(None)
+                for consumer in stages:
+                    for number, edge in enumerate(consumer.inputs):
+                        if edge.upstream == stage.id:
+                            self._connect(operator, consumer, number, edge, transmit)
             if isinstance(operator, DriverSink):
                 self._to_driver(operator, to_driver)
         self._restore()
@@ -75,7 +77,7 @@ class Build:
 
     def _to_driver(self, operator: DriverSink, send: Callable[[int, Message], None]) -> None:
         stage = operator.stage
-        port = RemotePort(lambda message: send(stage, message), operator)
+        port = RemotePort(lambda message: send(stage, message), operator, lambda reply: None)
         operator.port = port
         self.remote_ports[stage, stage, DRIVER] = port
 
@@ -91,22 +93,43 @@ class Build:
             found += [(edge.upstream, node, number) for node in nodes if self._runs(upstream, node)]
         return found
 
-    def _output(self, operator: Operator, consumer: Stage, number: int, edge: Edge, transmit: Transmit) -> Output:
+    def _connect(self, operator: Operator, consumer: Stage, number: int, edge: Edge, transmit: Transmit) -> None:
+        mode = self.deployment.output_mode
+        converter = self._converter(windows_of(consumer.chain, mode) if isinstance(consumer, ChainStage) else None)
+        output = self._output(operator, consumer, number, edge, transmit, converter)
+        operator.outputs = [*operator.outputs, output]
+        operator.converters.append(converter)
+
+    def _converter(self, windows: Windows | None) -> Converter:
+        deployment = self.deployment
+        latency = inf if deployment.latency is None else deployment.latency
+        return Converter(deployment.name, latency, windows, ProgressMap() if windows is not None else None)
+
+    def _output(
+        self, operator: Operator, consumer: Stage, number: int, edge: Edge, transmit: Transmit, converter: Converter
+    ) -> Output:
         if edge.kind == "forward":
-            return Forward(self._port(operator, consumer, number, self.node, transmit))
-        ports = [self._port(operator, consumer, number, node, transmit) for node in self._nodes(consumer)]
+            return Forward(self._port(operator, consumer, number, self.node, transmit, converter))
+        ports = [self._port(operator, consumer, number, node, transmit, converter) for node in self._nodes(consumer)]
         if edge.kind == "spread":
             return Spread(ports)
         assert isinstance(consumer, MergeStage)
         return ByKey(ports, len(consumer.aggregate.keys))
 
-    def _port(self, operator: Operator, consumer: Stage, number: int, node: int, transmit: Transmit) -> Port:
+    def _port(
+        self, operator: Operator, consumer: Stage, number: int, node: int, transmit: Transmit, converter: Converter
+    ) -> Port:
         key = (operator.stage, self.node, number)
+
+        def replied(reply: ReplyContext) -> None:
+            self.host.dispatcher.process_reply(converter, node, reply)
+
         if node == self.node:
             target = self.operators[consumer.id]
+            target.channels[key].on_reply = replied
             return LocalPort(target, target.channels[key], operator)
         address = Address(self.deployment.number, consumer.id, key)
-        port = RemotePort(lambda message: transmit(node, address, message), operator)
+        port = RemotePort(lambda message: transmit(node, address, message), operator, replied)
         self.remote_ports[operator.stage, consumer.id, node] = port
         return port
 
@@ -130,7 +153,10 @@ class Build:
         plan = self.deployment.sources[stage.id]
         mine = [(i, p) for i, p in enumerate(plan.positions) if i % self.deployment.nodes == self.node]
         partitions = [(i, plan.connector.open(p)) for i, p in mine]  # type: ignore[union-attr]
-        return InlineOperator(self.host, stage.id, plan.key, partitions, plan.description)
+        consumers = [s for s in self.deployment.stages if any(edge.upstream == stage.id for edge in s.inputs)]
+        columns = {event_column(s.chain) for s in consumers if isinstance(s, ChainStage)}
+        column = columns.pop() if len(columns) == 1 else None
+        return InlineOperator(self.host, stage.id, plan.key, partitions, plan.description, column)
 
     def plan(self, stage: PlanStage) -> Operator:
         plan = self.deployment.sources[stage.id]
@@ -145,9 +171,6 @@ class Build:
         deployment = self.deployment
         chain = stage.chain
         compiles = deployment.compile != "never" and (chain.steps or chain.aggregate) and why_not(chain) is None
-        by_watermark = (
-            deployment.output_mode == "append" and chain.aggregate is not None and chain.aggregate.event_key is not None
-        )
         return ChainOperator(
             self.host,
             stage.id,
@@ -155,7 +178,7 @@ class Build:
             chain,
             InterpretedChain(chain),
             self._compiler.request(chain) if compiles else None,
-            None if by_watermark else deployment.flush_every,
+            None if waits_for_watermark(chain, deployment.output_mode) else deployment.flush_every,
             deployment.idle_after,
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,13 @@ from headway.node.operators.source import InlineOperator
 from headway.node.ports import Channel
 from headway.node.wire import Address, Credit, encode, encode_credit, encode_rows, read_message
 from headway.observe.metrics import QueryMetrics
-from headway.scheduling import Head
+from headway.scheduling import ReplyContext
 
 if TYPE_CHECKING:
     from headway.node.worker import Node
+
+
+WARM_RUNS = 16
 
 
 class Deployed:
@@ -31,16 +33,19 @@ class Deployed:
         self.number = deployment.number
         self.deployment = deployment
         self.latency = deployment.latency
-        self.metrics = QueryMetrics(deployment.latency)
+        self._judged_by = None if deployment.measuring else deployment.latency
+        self.metrics = QueryMetrics(self._judged_by)
         self.closed = False
+        self.stirred = True
+        """Something has happened since the last report."""
         self.arrival = node.arrival
+        self.now = node.clock.now
+        self.dispatcher = node.dispatcher
         self.build = Build(deployment, node.index, self, node.compiler)
         self.build.build(self._transmit, self._to_driver)
         self.operators = self.build.operators
         self._gathering = Gathering(len(self.operators))
         self._acknowledge_remote()
-
-    now = staticmethod(time.time)
 
     def sources(self) -> int:
         return self._node.polled
@@ -49,25 +54,25 @@ class Deployed:
         for operator in self.operators.values():
             for key, channel in operator.channels.items():
                 if key[1] != self._node.index:
-                    channel.on_room = self._credit(operator.stage, channel)
+                    channel.on_room, channel.on_reply = self._acknowledge(operator.stage, channel)
 
-    def _credit(self, stage: int, channel: Channel) -> Callable[[int], None]:
+    def _acknowledge(
+        self, stage: int, channel: Channel
+    ) -> tuple[Callable[[int], None], Callable[[ReplyContext], None]]:
         upstream, node, _ = channel.key
 
-        def taken(size: int) -> None:
-            self._node.send(node, encode_credit(Credit(self.number, upstream, stage, self._node.index, size)))
+        def send(size: int, reply: ReplyContext | None) -> None:
+            self._node.send(node, encode_credit(Credit(self.number, upstream, stage, self._node.index, size, reply)))
 
-        return taken
+        return lambda size: send(size, None), lambda reply: send(0, reply)
 
     def _transmit(self, node: int, address: Address, message: Message) -> None:
-        self._node.send(node, encode(address, message))
+        self._node.send(node, encode(address, message._replace(sent=self.now())))
 
     def _to_driver(self, stage: int, message: Message) -> None:
-        header = pickle.dumps((self.number, self._node.index, stage, message_header(message)))
-        self._node.control.send_multipart([b"rows", header, encode_rows(message.batch)], copy=False)
-
-    def ready(self, operator: Operator, head: Head) -> None:
-        self._node.policy.push(operator, head, head.t)
+        header = message_header(message._replace(sent=self.now()))
+        pickled = pickle.dumps((self.number, self._node.index, stage, header))
+        self._node.control.send_multipart([b"rows", pickled, encode_rows(message.batch)], copy=False)
 
     def notify(self, operator: Operator) -> None:
         self._node.notify(operator.schedule)
@@ -99,10 +104,21 @@ class Deployed:
     def receive(self, address: Address, header: tuple[Any, ...], rows: Any) -> None:
         operator = self.operators[address.stage]
         message = read_message(header, rows, self.build.schema_into(address.stage))
-        operator.receive(operator.channels[address.channel], message)
+        operator.receive(operator.channels[address.channel], message.arrived(self.now()))
 
     def credit(self, credit: Credit) -> None:
-        self.build.remote_ports[credit.upstream, credit.stage, credit.node].taken(credit.size)
+        port = self.build.remote_ports[credit.upstream, credit.stage, credit.node]
+        if credit.reply is None:
+            port.taken(credit.size)
+        else:
+            port.replied(credit.reply)
+
+    def aim(self, latency: float) -> None:
+        """The query has another target from now on."""
+        self.latency = self._judged_by = self.metrics.target = latency
+        for operator in self.operators.values():
+            for converter in (operator.own, *operator.converters):
+                converter.latency = latency
 
     def inject(self, barrier: Barrier) -> None:
         for operator in self.operators.values():
@@ -110,10 +126,22 @@ class Deployed:
                 operator.inject(barrier)
 
     def report(self, now: float) -> tuple[QueryMetrics, dict[str, Any]]:
+        self.stirred = False
         for operator in self.operators.values():
             operator.measure(now)
-        taken, self.metrics = self.metrics, QueryMetrics(self.latency)
-        return taken, {"compiled": self.compiled()}
+        taken, self.metrics = self.metrics, QueryMetrics(self._judged_by)
+        return taken, {"compiled": self.compiled(), "serviceMs": 1000 * self._service()}
+
+    def _service(self) -> float:
+        """What a message costs on its way from the source to the sink, without any waiting."""
+        return max(
+            (
+                o.own.cost + o.own.path
+                for o in self.operators.values()
+                if not o.channels and o.profile.runs >= WARM_RUNS
+            ),
+            default=0.0,
+        )
 
 
 class Gathering:

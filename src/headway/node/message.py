@@ -5,7 +5,8 @@
    event that the message needed. first_t is the arrival of its first event: latency is measured from there, so that
    what waited longest in a batch counts.
 3. The serial number counts an operator's messages with rows; the parts of one message, dealt by key, share it.
-4. A watermark says that no row before it is expected any more, once all inputs are through `rounds` (see watermarks).
+4. Where the time since first_t went is told by `spent`, so that a missed target can be explained.
+5. A watermark says that no row before it is expected any more, once all inputs are through `rounds` (see watermarks).
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+
+from headway.observe.misses import Spent
+from headway.scheduling.contexts import EARLIEST, PriorityContext
 
 
 class Watermark(NamedTuple):
@@ -32,6 +36,9 @@ class Barrier(NamedTuple):
     drain: bool
 
 
+NOTHING = Spent()
+
+
 class Message(NamedTuple):
     """See the module; exactly one of batch, watermark, barrier and marker says what it is."""
 
@@ -48,6 +55,14 @@ class Message(NamedTuple):
     marker: bool = False
     size: int = 0
     """Bytes of the rows, about."""
+    context: PriorityContext = EARLIEST
+    spent: Spent = NOTHING
+    sent: float = 0.0
+    """When it left for another process."""
+
+    def arrived(self, now: float) -> Message:
+        """As it is after its way from another process."""
+        return self._replace(spent=self.spent.and_then(exchange=max(0.0, now - self.sent)))
 
 
 def message_header(message: Message) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from headway.node.message import Message
+from headway.scheduling import ReplyContext
 
 if TYPE_CHECKING:
     from headway.node.operators.base import Operator
@@ -26,37 +27,39 @@ ChannelKey = tuple[int, int, int]
 class Channel:
     """Messages of one upstream operator that wait for `operator`."""
 
-    __slots__ = ("blocked", "bytes", "full", "key", "messages", "on_room")
+    __slots__ = ("blocked", "bytes", "full", "key", "messages", "on_reply", "on_room")
 
     def __init__(self, key: ChannelKey) -> None:
         self.key = key
-        self.messages: deque[tuple[int, int, Message]] = deque()
-        """(arrival, bytes, message)"""
+        self.messages: deque[tuple[int, float, Message]] = deque()
+        """(order of arrival, when it came, message)"""
         self.bytes = 0
         self.blocked = False
         """True iff the channel has given its barrier of an epoch that others have not."""
         self.full = False
         self.on_room: Callable[[int], None] = _nobody
         """Called with the bytes of every message with rows that is taken."""
+        self.on_reply: Callable[[ReplyContext], None] = _nobody
+        """Takes a reply context to the sender."""
 
     def room(self) -> bool:
         return self.bytes < MAX_BYTES and len(self.messages) < MAX_MESSAGES
 
-    def put(self, arrival: int, message: Message) -> None:
-        size = message.size
-        self.bytes += size
-        self.messages.append((arrival, size, message))
+    def put(self, arrival: int, now: float, message: Message) -> None:
+        self.bytes += message.size
+        self.messages.append((arrival, now, message))
 
-    def take(self) -> Message:
-        _, size, message = self.messages.popleft()
-        self.bytes -= size
+    def take(self) -> tuple[float, Message]:
+        """The next message, and when it came."""
+        _, since, message = self.messages.popleft()
+        self.bytes -= message.size
         if message.batch is not None:
-            self.on_room(size)
-        return message
+            self.on_room(message.size)
+        return since, message
 
 
-def _nobody(size: int) -> None:
-    """Nobody waits for room."""
+def _nobody(said: object) -> None:
+    """Nobody listens."""
 
 
 class Port(Protocol):
@@ -96,11 +99,14 @@ class LocalPort:
 class RemotePort:
     """Into an operator of another node, or into the driver's sink. `transmit` never blocks."""
 
-    __slots__ = ("_bytes", "_full", "_messages", "_transmit", "_waiting")
+    __slots__ = ("_bytes", "_full", "_messages", "_transmit", "_waiting", "replied")
 
-    def __init__(self, transmit: Callable[[Message], None], waiting: Operator) -> None:
+    def __init__(
+        self, transmit: Callable[[Message], None], waiting: Operator, replied: Callable[[ReplyContext], None]
+    ) -> None:
         self._transmit = transmit
         self._waiting = waiting
+        self.replied = replied
         self._bytes = 0
         self._messages = 0
         self._full = False

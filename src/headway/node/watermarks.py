@@ -73,6 +73,11 @@ class SourceWatermark:
             self._told = value
         return self._told, idle
 
+    def next_silence(self, now: float) -> float | None:
+        """When the next partition falls silent if it gives nothing more; None if none is left that could."""
+        ends = [heard + self._idle_after for heard in self._heard.values()]
+        return min((end for end in ends if end > now), default=None)
+
     def restore(self, told: int) -> None:
         """Go on from a watermark that was told before a restart."""
         self._told = told

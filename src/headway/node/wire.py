@@ -17,6 +17,7 @@ from zmq.auth.thread import ThreadAuthenticator
 
 from headway.node.message import Message, message_from, message_header
 from headway.node.ports import ChannelKey
+from headway.scheduling import ReplyContext
 
 LINGER_MS = 1000
 
@@ -96,13 +97,14 @@ class Address(NamedTuple):
 
 
 class Credit(NamedTuple):
-    """`node` took `size` bytes of what `upstream` sent to `stage`."""
+    """`node` took `size` bytes of what `upstream` sent to `stage`; or, with a reply, what it costs there."""
 
     deployment: int
     upstream: int
     stage: int
     node: int
     size: int
+    reply: ReplyContext | None = None
 
 
 def encode_rows(batch: pa.RecordBatch | None) -> Any:

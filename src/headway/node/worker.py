@@ -17,7 +17,7 @@ import time
 import traceback
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -28,19 +28,23 @@ from headway.cluster import protocol
 from headway.kernels.compiled import Compiler
 from headway.node.allocation import keep_memory
 from headway.node.build import DRIVER
+from headway.node.clock import Clock
 from headway.node.deployed import Deployed
+from headway.node.dispatcher import Dispatcher
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator, State
 from headway.node.operators.planned import PlanOperator
 from headway.node.operators.source import InlineOperator
 from headway.node.snapshots import write_states
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
-from headway.scheduling import make_policy
+from headway.observe.trace import OperatorRun
 
 REPORT_EVERY = 1.0
 COORDINATOR_SILENCE = 60.0
 POLL_EVERY = 0.0005
 LONGEST_WAIT = 0.1
+MOST_RECORDED = 1 << 18
+"""Runs kept between two reports while they are recorded."""
 
 
 class Node:
@@ -48,7 +52,8 @@ class Node:
 
     def __init__(self, config: protocol.NodeConfig) -> None:
         self.index = config.index
-        self.policy = make_policy(config.policy)
+        self.clock = Clock()
+        self.dispatcher = Dispatcher(config.policy, self._policy_failed, self._operators)
         self.compiler = Compiler()
         self._endpoint = Endpoint(Keys(config.public_key, config.secret_key))
         self._inbound, self._address = self._endpoint.listen(zmq.PULL, own_host(config.coordinator))
@@ -67,9 +72,11 @@ class Node:
             self._poller.register(source, zmq.POLLIN)
         self._poller.register(self._wake_fd, zmq.POLLIN)
         self._writer = ThreadPoolExecutor(1, "snapshots")
+        self._recorded: deque[OperatorRun] | None = None
+        """Not None iff runs are recorded."""
         self._arrivals = 0
         self._running = True
-        self._heard = time.time()
+        self._heard = self.clock.now()
         self._next_report = self._heard + REPORT_EVERY
 
     def arrival(self) -> int:
@@ -82,34 +89,62 @@ class Node:
         gc.collect()
         gc.freeze()
         self.tell(protocol.Hello(self.index, uuid.uuid4().hex, os.getpid(), self._address))
-        polled = 0.0
         try:
-            while self._running:
-                now = time.time()
-                self._fire_timers(now)
-                operator = self.policy.pop(now)
-                if operator is None:
-                    self._poll(self._wait(now))
-                    continue
-                self._run(operator)  # type: ignore[arg-type]
-                if now - polled > POLL_EVERY:
-                    polled = now
-                    self._poll(0.0)
+            self._loop()
         finally:
             self._close()
+
+    def _loop(self) -> None:
+        polled = 0.0
+        now = self.clock.now()
+        while self._running:
+            self._fire_timers(now)
+            operator = self.dispatcher.next(now)
+            if operator is None:
+                self._poll(self._wait(now))
+                now = self.clock.now()
+                continue
+            now = self._run(operator, now)
+            if now - polled > POLL_EVERY:
+                polled = now
+                self._poll(0.0)
 
     def _wait(self, now: float) -> float:
         next_timer = self._timers[0][0] if self._timers else now + LONGEST_WAIT
         return max(0.0, min(next_timer, self._next_report, now + LONGEST_WAIT) - now)
 
-    def _run(self, operator: Operator) -> None:
+    def _run(self, operator: Operator, now: float) -> float:
+        """Run one message of an operator; gives the time after it."""
         host: Deployed = operator.host  # type: ignore[assignment]
-        if host.closed:
-            return
+        if not host.closed:
+            try:
+                operator.run()
+            except Exception as error:
+                self._fail(host, error)
+        host.stirred = True
+        ended = self.clock.now()
+        self.dispatcher.done(operator, ended)
+        if not host.closed:
+            if self._recorded is not None:
+                kind, rows, p, t = operator.taken()
+                self._recorded.append(OperatorRun(host.number, operator.stage, now, ended - now, rows, p, t, kind))
+            operator.ran(ended - now)
+        return ended
+
+    def _use_policy(self, pickled: bytes) -> None:
         try:
-            operator.run()
-        except Exception as error:
-            self._fail(host, error)
+            policy = cloudpickle.loads(pickled)
+        except Exception as error:  # such as a module that is not on this machine
+            self._policy_failed(error)
+            return
+        self.dispatcher.switch(policy, self.clock.now())
+
+    def _operators(self) -> Iterable[Operator]:
+        return (o for d in self._deployed.values() if not d.closed for o in d.operators.values())
+
+    def _policy_failed(self, error: Exception) -> None:
+        text = "".join(traceback.format_exception(error))
+        self.tell(protocol.PolicyFailed(self.index, type(self.dispatcher.policy).__name__, text))
 
     def _fail(self, deployed: Deployed, error: BaseException) -> None:
         """Take down one query; the others do not notice."""
@@ -126,6 +161,7 @@ class Node:
         while self._timers and self._timers[0][0] <= now:
             _, _, host, operator = heapq.heappop(self._timers)
             if not host.closed:
+                host.stirred = True
                 try:
                     operator.wake(now)
                 except Exception as error:
@@ -137,12 +173,26 @@ class Node:
 
     def _report(self, now: float) -> None:
         self._next_report = now + REPORT_EVERY
-        reports = {d.number: d.report(now) for d in self._deployed.values() if not d.closed}
+        if self._recorded:
+            self._tell_recorded(last=False)
+        reports = {d.number: d.report(now) for d in self._deployed.values() if d.stirred and not d.closed}
         metrics = {number: taken for number, (taken, _) in reports.items()}
         facts = {number: found for number, (_, found) in reports.items()}
         self.tell(protocol.Report(self.index, metrics, facts))
         if now - self._heard > COORDINATOR_SILENCE:
             self._running = False
+
+    def _record(self, on: bool) -> None:
+        if on:
+            self._recorded = deque(maxlen=MOST_RECORDED)
+        elif self._recorded is not None:
+            self._tell_recorded(last=True)
+            self._recorded = None
+
+    def _tell_recorded(self, last: bool) -> None:
+        assert self._recorded is not None
+        self.tell(protocol.Recorded(self.index, list(self._recorded), last))
+        self._recorded.clear()
 
     def at(self, when: float, host: Deployed, operator: Operator) -> None:
         heapq.heappush(self._timers, (when, self.arrival(), host, operator))
@@ -171,7 +221,7 @@ class Node:
                 frame = self.control.recv(zmq.NOBLOCK)
             except zmq.Again:
                 return
-            self._heard = time.time()
+            self._heard = self.clock.now()
             self._obey(pickle.loads(frame))
 
     def _read_inbound(self) -> None:
@@ -207,6 +257,12 @@ class Node:
                 self._committed(number, positions)
             case protocol.RowsTaken(number, stage, size):
                 self._do(number, lambda deployed: deployed.credit(Credit(number, stage, stage, DRIVER, size)))
+            case protocol.Record(on):
+                self._record(on)
+            case protocol.Aim(number, latency):
+                self._do(number, lambda deployed: deployed.aim(latency))
+            case protocol.UsePolicy(pickled):
+                self._use_policy(pickled)
             case protocol.Peers(addresses):
                 self._meet(addresses)
             case protocol.Shutdown():
@@ -242,8 +298,7 @@ class Node:
             self.tell(protocol.Deployed(deployed.number, self.index))
 
     def _count_polled(self) -> None:
-        operators = (operator for deployed in self._deployed.values() for operator in deployed.operators.values())
-        self.polled = sum(isinstance(operator, InlineOperator) and operator.polls for operator in operators)
+        self.polled = sum(isinstance(operator, InlineOperator) and operator.polls for operator in self._operators())
 
     def _undeploy(self, number: int) -> None:
         deployed = self._deployed.pop(number, None)
@@ -293,7 +348,7 @@ class Node:
         self._writer.submit(write)
 
     def _tell_passed(self, deployed: Deployed, barrier: Barrier, files: dict[int, str], values: dict[int, Any]) -> None:
-        measured = deployed.report(time.time()) if barrier.drain and not deployed.closed else None
+        measured = deployed.report(self.clock.now()) if barrier.drain and not deployed.closed else None
         self.tell(protocol.EpochPassed(deployed.number, self.index, barrier, files, values, measured))
 
     def _close(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.observe.histogram import LatencyHistogram
+from headway.observe.misses import Misses, Result
 
 
 @dataclass
@@ -67,6 +68,7 @@ class QueryMetrics:
     output_rows: int = 0
     met: int = 0
     missed: int = 0
+    misses: Misses = field(default_factory=Misses)
     watermark_us: int | None = None
     event_min_us: int | None = None
     event_max_us: int | None = None
@@ -92,31 +94,18 @@ class QueryMetrics:
         """`rows` were taken from a source; the first and the last had waited there so many seconds."""
         self.queuing.record_span(waited_last, waited_first, rows)
 
-    def result(self, latency: float, processing: float, rows: int) -> None:
-        """`rows` results went out: seconds since their last event came to the source, and since it was read."""
-        self.output_rows += rows
-        self.e2e.record(latency, rows)
-        self.processing.record(processing, rows)
-        self._judge(latency, latency, rows)
-
-    def result_span(self, first: float, last: float, processing: float, rows: int) -> None:
-        """As `result`, for rows that came one by one and go out together: the latency of the first and the last."""
-        self.output_rows += rows
-        self.e2e.record_span(last, first, rows)
-        self.processing.record(processing, rows)
-        self._judge(first, last, rows)
-
-    def _judge(self, first: float, last: float, rows: int) -> None:
-        if self.target is None:
-            return
-        if first <= self.target:
-            met = rows
-        elif last > self.target:
-            met = 0
-        else:
-            met = int(rows * (self.target - last) / (first - last))
-        self.met += met
-        self.missed += rows - met
+    def show(self, result: Result, now: float) -> None:
+        """Results can be seen. Their events came one by one and they go out together: latencies lie in between."""
+        first, last = now - result.first_t, now - result.t
+        self.output_rows += result.rows
+        self.e2e.record_span(last, first, result.rows)
+        self.processing.record(now - result.polled, result.rows)
+        if self.target is not None:
+            missed = result.rows - _met(self.target, first, last, result.rows)
+            self.met += result.rows - missed
+            self.missed += missed
+            if missed:
+                self.misses.add(missed, first - self.target, result.parts(now))
 
     def late(self, key: str, rows: int) -> None:
         """`rows` of the stateful operator `key` were dropped because the watermark had passed them."""
@@ -177,12 +166,20 @@ class QueryMetrics:
         self.output_rows += other.output_rows
         self.met += other.met
         self.missed += other.missed
+        self.misses.merge(other.misses)
         self.event_min_us = _fold(min, self.event_min_us, other.event_min_us)
         self.event_max_us = _fold(max, self.event_max_us, other.event_max_us)
         self.processing.merge(other.processing)
         self.queuing.merge(other.queuing)
         self.e2e.merge(other.e2e)
         self.marker.merge(other.marker)
+
+
+def _met(target: float, first: float, last: float, rows: int) -> int:
+    """How many of the rows, whose latencies lie evenly between the two, are within the target."""
+    if first <= target:
+        return rows
+    return 0 if last > target else round(rows * (target - last) / (first - last))
 
 
 def _fold(choose: Any, one: int | None, other: int | None) -> int | None:

@@ -87,6 +87,7 @@ def _own(context: ProgressContext, metrics: QueryMetrics) -> dict[str, Any]:
         "targetMs": None if metrics.target is None else metrics.target * 1000,
         "met": metrics.met,
         "missed": metrics.missed,
+        "missMs": metrics.misses.mean_ms(),
         "backlogRows": metrics.backlog,
         **context.facts,
     }

@@ -1,17 +1,93 @@
 """Which operator runs next. Pure: no clock, no socket, no thread."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from headway.errors import InvalidOption
-from headway.scheduling.api import Head, Policy
+from headway.intervals import duration
+from headway.scheduling.api import Policy, Queue
+from headway.scheduling.arrival import Arrival
+from headway.scheduling.contexts import Converter, PriorityContext, Profile, ReplyContext
+from headway.scheduling.deadlines import Deadlines, Knowledge
+from headway.scheduling.edf import Edf
 from headway.scheduling.fifo import Fifo
+from headway.scheduling.llf import Llf
+from headway.scheduling.orleans import Orleans
+from headway.scheduling.progress import ProgressMap, Windows
+from headway.scheduling.queue import GRAIN, PATIENCE
+from headway.scheduling.sjf import Sjf
+from headway.scheduling.tokens import Tokens
 
-POLICIES = {"fifo": Fifo}
+_KINDS: tuple[type[Policy], ...] = (Llf, Edf, Sjf, Fifo, Orleans, Tokens, Arrival)
+POLICIES = {kind.name: kind for kind in _KINDS}
+DEFAULT = "llf"
+_PREFIX = "headway.scheduling."
+_SETTINGS = ("semantics", "topology", "costError", "grain", "patience")
 
 
-def make_policy(name: str) -> Policy:
-    """The policy called `name`."""
-    if name not in POLICIES:
-        raise InvalidOption(f"there is no scheduling policy {name!r}; there are {', '.join(sorted(POLICIES))}")
-    return POLICIES[name]()
+def make_policy(chosen: str | Policy, conf: Mapping[str, Any] | None = None) -> Policy:
+    """The policy of a name, with the settings of `conf`; one that is a policy already is used as it is."""
+    if isinstance(chosen, Policy):
+        return chosen
+    kind = POLICIES.get(chosen) if isinstance(chosen, str) else None
+    if kind is None:
+        raise InvalidOption(f"there is no scheduling policy {chosen!r}; there are {', '.join(sorted(POLICIES))}")
+    settings = _settings(conf or {})
+    return _with_settings(kind, settings) if issubclass(kind, Deadlines) else kind()
 
 
-__all__ = ["POLICIES", "Fifo", "Head", "Policy", "make_policy"]
+def _settings(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of scheduling, by their names in lower case: case does not count, as in Spark's."""
+    own = {name.lower(): value for name, value in conf.items() if name.lower().startswith(_PREFIX)}
+    unknown = own.keys() - {(_PREFIX + name).lower() for name in _SETTINGS}
+    if unknown:
+        names = ", ".join(_PREFIX + name for name in _SETTINGS)
+        raise InvalidOption(f"there is no setting {min(unknown)!r}; there are {names}")
+    return own
+
+
+def _with_settings(kind: type[Deadlines], conf: Mapping[str, Any]) -> Deadlines:
+    knowledge = Knowledge(_flag(conf, "semantics"), _flag(conf, "topology"), _length(conf, "costError", 0.0))
+    return kind(knowledge, _length(conf, "grain", GRAIN), _length(conf, "patience", PATIENCE))
+
+
+def _flag(conf: Mapping[str, Any], name: str) -> bool:
+    value = conf.get(_PREFIX + name, True)
+    if str(value).lower() not in ("true", "false"):
+        raise InvalidOption(f"{_PREFIX}{name} is {value!r}; use true or false")
+    return str(value).lower() == "true"
+
+
+def _length(conf: Mapping[str, Any], name: str, default: float) -> float:
+    value = conf.get((_PREFIX + name).lower(), default)
+    try:
+        length = duration(value)
+    except InvalidOption as error:
+        raise InvalidOption(f"{_PREFIX}{name}: {error}") from None
+    if length < 0:
+        raise InvalidOption(f"{_PREFIX}{name} is {value!r}; it may be zero, but not less")
+    return length
+
+
+__all__ = [
+    "DEFAULT",
+    "POLICIES",
+    "Arrival",
+    "Converter",
+    "Deadlines",
+    "Edf",
+    "Fifo",
+    "Knowledge",
+    "Llf",
+    "Orleans",
+    "Policy",
+    "PriorityContext",
+    "Profile",
+    "ProgressMap",
+    "Queue",
+    "ReplyContext",
+    "Sjf",
+    "Tokens",
+    "Windows",
+    "make_policy",
+]

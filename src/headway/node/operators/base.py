@@ -1,16 +1,19 @@
 """What all operators share: an inbox of channels, outputs, and the alignment of barriers.
 
-1. An operator takes one message at a time, from the channel whose next message arrived first.
+1. An operator takes one message at a time, from the channel whose next message has the lowest local priority; equal
+   ones in order of arrival. Within a channel the order stays: marks say something of the rows before them.
 2. A channel that gave its barrier waits until all have; then the operator's state is that of the epoch, it tells the
    deployment, and the barrier goes on.
 3. An operator never blocks, and runs only while every output has room.
+4. What it sends has a priority context, made with what it knows of the receiving stage (its converter). Every now and
+   then it tells upstream what its runs cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -19,7 +22,19 @@ from headway.node.outputs import Output
 from headway.node.ports import Channel, ChannelKey
 from headway.node.watermarks import InputWatermark
 from headway.observe.metrics import QueryMetrics
-from headway.scheduling import Head
+from headway.observe.misses import Spent
+from headway.scheduling import Converter, PriorityContext, Profile
+from headway.scheduling.contexts import EARLIEST
+
+if TYPE_CHECKING:
+    from headway.node.dispatcher import Dispatcher
+
+ALWAYS_REPLIES = 16
+REPLIES_EVERY = 8
+"""The first messages are all answered with a reply context, later ones now and then."""
+
+Head = tuple[PriorityContext, int]
+"""The context of what an operator would do next, and its order of arrival in the node."""
 
 
 @dataclass
@@ -35,6 +50,7 @@ class Host(Protocol):
 
     metrics: QueryMetrics
     latency: float | None
+    dispatcher: Dispatcher
 
     def now(self) -> float: ...
 
@@ -42,9 +58,6 @@ class Host(Protocol):
 
     def sources(self) -> int:
         """How many sources the node polls, of all queries."""
-
-    def ready(self, operator: Operator, head: Head) -> None:
-        """The operator can run."""
 
     def notify(self, operator: Operator) -> None:
         """From any thread: run the operator's `schedule` soon."""
@@ -64,9 +77,23 @@ class Operator:
         self.stage = stage
         self.channels = {key: Channel(key) for key in channels}
         self.outputs: Sequence[Output] = ()
+        self.converters: list[Converter] = []
+        """One per output: what is known of the stage behind it."""
+        self.own: Converter
+        """What is known of this operator itself: for what it does by itself, and when the policy changes."""
+        self.profile = Profile()
         self.inputs = InputWatermark(self.channels)
         self.queued = False
         """True iff the scheduler holds this operator."""
+        self.offered = EARLIEST
+        """The context with which the scheduler got it last."""
+        self.current = Message()
+        """The message that is being taken, or was last."""
+        self._from: Channel | None = None
+        self._began = 0.0
+        self._waited = 0.0
+        self._triggered = False
+        """True iff a mark made results leave in this run."""
         self._serial = 0
         self._row_bytes: float | None = None
         """Bytes per row of the output, 0 if it varies; None until the first batch."""
@@ -82,31 +109,41 @@ class Operator:
         """Take the states that operators of this stage had at the epoch that is restored."""
 
     def receive(self, channel: Channel, message: Message) -> None:
-        channel.put(self.host.arrival(), message)
+        channel.put(self.host.arrival(), self.host.now(), message)
         if not self.queued:
             self.schedule()
+        elif len(channel.messages) == 1 and message.context.local < self.offered.local and not channel.blocked:
+            self.offer()
 
     def schedule(self) -> None:
         """Offer this operator to the scheduler, if it can run."""
-        if self.queued or not self._has_room():
-            return
+        if not self.queued and self._has_room():
+            self.offer()
+
+    def offer(self) -> None:
+        """Tell the scheduler what this operator would do next."""
         head = self._head()
         if head is not None:
             self.queued = True
-            self.host.ready(self, head)
+            self.offered = head[0]
+            self.host.dispatcher.ready(self, *head, self.host.now())
 
     def _has_room(self) -> bool:
-        return all(port.room() for output in self.outputs for port in output.ports)
+        for output in self.outputs:
+            for port in output.ports:
+                if not port.room():
+                    return False
+        return True
 
     def _next_channel(self) -> Channel | None:
         best = None
+        lowest: tuple[float, int] = (0.0, 0)
         for channel in self.channels.values():
-            if (
-                channel.messages
-                and not channel.blocked
-                and (best is None or channel.messages[0][0] < best.messages[0][0])
-            ):
-                best = channel
+            if channel.messages and not channel.blocked:
+                arrival, _, message = channel.messages[0]
+                order = (message.context.local, arrival)
+                if best is None or order < lowest:
+                    best, lowest = channel, order
         return best
 
     def _head(self) -> Head | None:
@@ -114,15 +151,60 @@ class Operator:
         if channel is None:
             return None
         arrival, _, message = channel.messages[0]
-        return Head(arrival, message.p, message.t, self.host.latency)
+        return message.context, arrival
+
+    def _own_head(self, t: float) -> Head:
+        """For what the operator does by itself and could have done at t."""
+        return self.host.dispatcher.at_source(self.own, t, self.host.now()), self.host.arrival()
 
     def run(self) -> None:
         """Take one message. Called by the worker loop when the scheduler chose this operator."""
         self.queued = False
         channel = self._next_channel()
         if channel is not None and self._has_room():
-            self._take(channel, channel.take())
+            since, message = channel.take()
+            self.current = message
+            self._from = channel
+            self._began = self.host.now()
+            self._waited = self._began - since
+            self._take(channel, message)
         self.schedule()
+
+    def ran(self, seconds: float) -> None:
+        """A run took so long. Called by the worker loop after it."""
+        profile = self.profile
+        profile.ran(seconds, self._triggered)
+        self._triggered = False
+        if profile.runs <= ALWAYS_REPLIES or profile.runs % REPLIES_EVERY == 0:
+            profile.waited(self._waited)
+            self._reply()
+
+    def taken(self) -> tuple[str, int, int | None, float]:
+        """What the last run took, for a record of it: kind, rows, p, t."""
+        message = self.current
+        if message.batch is None:
+            return "mark", 0, message.p, message.t
+        return "rows", message.batch.num_rows, message.p, message.t
+
+    def _reply(self) -> None:
+        dispatcher = self.host.dispatcher
+        waiting = sum(len(channel.messages) for channel in self.channels.values())
+        reply = dispatcher.prepare_reply(self.profile, self.converters, waiting)
+        dispatcher.process_reply(self.own, self.stage, reply)
+        if self._from is not None:
+            self._from.on_reply(reply)
+
+    def spent(self) -> Spent:
+        """Where the time of the current message went, this run included."""
+        return self.current.spent.and_then(self._waited, self.host.now() - self._began)
+
+    def _spent_by(self, cause: Message) -> Spent:
+        """The same of the message that results are timed from: the current one, or one kept with what it had spent."""
+        return self.spent() if cause is self.current else cause.spent
+
+    def kept(self, message: Message) -> Message:
+        """A message to time later results from, as it is after its own run."""
+        return message._replace(batch=None, spent=self.spent())
 
     def _take(self, channel: Channel, message: Message) -> None:
         if message.batch is not None:
@@ -152,12 +234,13 @@ class Operator:
         self.tell(self.inputs.current, cause)
 
     def on_marker(self, message: Message) -> None:
-        for output in self.outputs:
-            output.ports[message.partition % len(output.ports)].send(message)
+        for output, converter in zip(self.outputs, self.converters, strict=True):
+            port = output.ports[message.partition % len(output.ports)]
+            port.send(message._replace(context=self._context(converter, None, message.t, message.partition)))
 
     def on_barrier(self, barrier: Barrier) -> None:
         self.host.passed(self, barrier, self.snapshot())
-        self.broadcast(Message(barrier=barrier))
+        self.broadcast(Message(barrier=barrier, t=self.host.now()))
 
     def snapshot(self) -> State:
         return State()
@@ -169,15 +252,21 @@ class Operator:
     def measure(self, now: float) -> None:
         """Fill the gauges of the metrics."""
 
-    def give(
-        self, batch: pa.RecordBatch, p: int | None, t: float, first_t: float, polled: float, partition: int = 0
-    ) -> None:
-        """Send rows downstream."""
+    def give(self, batch: pa.RecordBatch, p: int | None, t: float, cause: Message, partition: int = 0) -> None:
+        """Send rows downstream; results of them are timed from `cause`."""
         self._serial += 1
+        self._triggered = self._triggered or self.current.batch is None
         size = self._size(batch)
-        message = Message(batch, p, t, first_t, polled, self._serial, partition, size=size)
-        for output in self.outputs:
-            output.rows(message)
+        spent = self._spent_by(cause)
+        for output, converter in zip(self.outputs, self.converters, strict=True):
+            context = self._context(converter, p, t, partition)
+            output.rows(
+                Message(batch, p, t, cause.first_t, cause.polled, self._serial, partition, None, None, False, size,
+                        context, spent)
+            )  # fmt: skip
+
+    def _context(self, converter: Converter, p: int | None, t: float, partition: int) -> PriorityContext:
+        return self.host.dispatcher.at_operator(converter, self.current.context, p, t, partition, self.host.now())
 
     def _size(self, batch: pa.RecordBatch) -> int:
         """The bytes of a batch. Arrow's own count takes 30 microseconds, so rows of fixed width are multiplied."""
@@ -188,11 +277,15 @@ class Operator:
 
     def tell(self, watermark: Watermark, cause: Message) -> None:
         """Send a watermark downstream; results that it triggers are timed from its cause."""
+        spent = self._spent_by(cause)
         self.broadcast(
-            Message(None, watermark.value, cause.t, cause.first_t, cause.polled, 0, cause.partition, watermark)
-        )
+            Message(None, watermark.value, cause.t, cause.first_t, cause.polled, 0, cause.partition, watermark,
+                    spent=spent)
+        )  # fmt: skip
 
     def broadcast(self, message: Message) -> None:
-        for output in self.outputs:
+        """Send a mark to every operator downstream. It hurries as rows do that no window holds back."""
+        for output, converter in zip(self.outputs, self.converters, strict=True):
+            marked = message._replace(context=self._context(converter, None, message.t, message.partition))
             for port in output.ports:
-                port.send(message)
+                port.send(marked)

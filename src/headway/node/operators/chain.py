@@ -10,11 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pyspark.sql.types import StructType
-
-from headway.dataflow.expr import Call, Expr, walk
-from headway.dataflow.graph import Expand, Project, Relation
 from headway.dataflow.graph import Watermark as WatermarkStep
+from headway.dataflow.windows import window_ends
 from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
 from headway.node.message import Barrier, Message, Watermark
@@ -27,34 +24,6 @@ MAX_GROUPS = 1 << 20
 COMPILED_CHECK = 0.05
 PUBLISH_EVERY = 0.001
 """The watermark goes on at most so often: at full speed a batch takes less, and every operator downstream is told."""
-
-
-def window_ends(chain: Chain) -> tuple[int, int] | None:
-    """When windows of a chain's aggregation can end: at a time, and every so many microseconds before and after it.
-
-    Between two ends a watermark changes nothing downstream. None if the groups do not end by windows of one kind.
-    """
-    aggregate = chain.aggregate
-    if (
-        aggregate is None
-        or aggregate.event_key is None
-        or not isinstance(aggregate.keys[aggregate.event_key].type, StructType)
-    ):
-        return None
-    calls = {
-        (call.option("offset") + call.option("duration"), call.option("slide"))
-        for step in chain.steps
-        for expr in _expressions(step)
-        for call in walk(expr)
-        if isinstance(call, Call) and call.function == "TimeWindow"
-    }
-    return calls.pop() if len(calls) == 1 else None
-
-
-def _expressions(step: Relation) -> Sequence[Expr]:
-    if isinstance(step, Project):
-        return step.exprs
-    return [expr for row in step.projections for expr in row] if isinstance(step, Expand) else ()
 
 
 class ChainOperator(Operator):
@@ -84,7 +53,8 @@ class ChainOperator(Operator):
         self._newest: Message | None = None
         self._flushed = 0.0
         self._flush_armed = False
-        self._next_check = 0.0
+        self._next_check: float | None = None
+        """Not None iff a timer is set for it."""
         self._ends = window_ends(chain) if self._flush_every is None else None
         self._publish_every = PUBLISH_EVERY if self._ends is None else COMPILED_CHECK
         self._published = 0.0
@@ -97,7 +67,7 @@ class ChainOperator(Operator):
         return self._ticket is None
 
     def start(self) -> None:
-        self.host.at(self.host.now() + COMPILED_CHECK, self)
+        self._plan_check(self.host.now())
 
     def _take(self, channel: Channel, message: Message) -> None:
         if message.watermark is not None and self._event_time is not None:
@@ -113,6 +83,7 @@ class ChainOperator(Operator):
             self._event_time.end_round()
         elif not watermark.idle:
             self._event_time.expect((channel.key, message.partition), now)
+            self._plan_check(now)
         self._publish(message, self._event_time.current(now, all_idle=self.inputs.current.idle))
 
     def on_rows(self, channel: Channel, message: Message) -> None:
@@ -120,9 +91,9 @@ class ChainOperator(Operator):
         rows, highest = self._kernel.process(message.batch)
         p = message.p if highest is None else highest
         if rows is not None:
-            self.give(rows, p, message.t, message.first_t, message.polled, message.partition)
+            self.give(rows, p, message.t, message, message.partition)
         if self._aggregates:
-            self._oldest = self._oldest or message
+            self._oldest = self._oldest or self.kept(message)
             self._newest = message
         if self._event_time is not None:
             self._observe(channel, message, highest)
@@ -134,6 +105,7 @@ class ChainOperator(Operator):
         now = self.host.now()
         in_round = bool(self.inputs.current.rounds)
         self._event_time.observe((channel.key, message.partition), highest, now, in_round)
+        self._plan_check(now)
         metrics = self.host.metrics
         if highest is not None and (metrics.event_max_us is None or highest > metrics.event_max_us):
             metrics.event_max_us = highest
@@ -143,7 +115,7 @@ class ChainOperator(Operator):
         if self._ends_windows(current[0]) or now - self._published >= self._publish_every:
             self._publish(message, current)
             return
-        self._unpublished = self._unpublished or message
+        self._unpublished = self._unpublished or self.kept(message)
         if not self._publish_armed:
             self._publish_armed = True
             self.host.at(self._published + self._publish_every, self)
@@ -200,9 +172,10 @@ class ChainOperator(Operator):
         self._flushed = self.host.now()
         oldest, newest = self._oldest, self._newest
         if partials is not None and oldest is not None and newest is not None:
-            self.give(partials, newest.p, newest.t, oldest.first_t, oldest.polled)
+            self.give(partials, newest.p, newest.t, oldest)
         elif partials is not None:
-            self.give(partials, None, self._flushed, self._flushed, self._flushed)
+            now = self._flushed
+            self.give(partials, None, now, Message(t=now, first_t=now, polled=now))
         self._oldest = None
 
     def wake(self, now: float) -> None:
@@ -213,12 +186,24 @@ class ChainOperator(Operator):
         if self._publish_armed:
             self._publish_armed = False
             self._tell_watermark(now)
-        if now >= self._next_check:
-            self._next_check = now + COMPILED_CHECK
-            self.host.at(self._next_check, self)
+        if self._next_check is not None and now >= self._next_check:
+            self._next_check = None
             self.change_over()
             self._tell_watermark(now)
+            self._plan_check(now)
         self.schedule()
+
+    def _plan_check(self, now: float) -> None:
+        """Look again while a kernel is being compiled, and when a partition may have fallen silent; else never: an
+        idle query costs nothing."""
+        if self._next_check is not None:
+            return
+        if self._ticket is not None:
+            self._next_check = now + COMPILED_CHECK
+        elif self._event_time is not None:
+            self._next_check = self._event_time.next_silence(now)
+        if self._next_check is not None:
+            self.host.at(self._next_check, self)
 
     def change_over(self) -> None:
         """Use the compiled kernel if it is ready."""

@@ -47,7 +47,7 @@ class MergeOperator(Operator):
         state.late += late
         state.updated += message.batch.num_rows - late
         if self._mode != "append":
-            self._oldest = self._oldest or message
+            self._oldest = self._oldest or self.kept(message)
             self._newest = message
             self._emit_if_due()
 
@@ -73,7 +73,7 @@ class MergeOperator(Operator):
         rows = self._kernel.emit(self._mode, self.inputs.current.value)
         self._oldest = None
         if rows is not None:
-            self.give(rows, newest.p, newest.t, oldest.first_t, oldest.polled)
+            self.give(rows, newest.p, newest.t, oldest)
 
     def on_watermark(self, cause: Message) -> None:
         watermark = self.inputs.current
@@ -84,7 +84,7 @@ class MergeOperator(Operator):
                 rows = self._kernel.emit("append", watermark.value)
                 if rows is not None:
                     self.host.metrics.state(str(self.stage)).removed += before - self._kernel.groups
-                    self.give(rows, watermark.value, cause.t, cause.first_t, cause.polled)
+                    self.give(rows, watermark.value, cause.t, cause)
             elif self._mode == "update":
                 self._emit_changed()
         self.tell(watermark, cause)

@@ -16,11 +16,10 @@ import pyarrow as pa
 
 from headway.connectors.api import PlannedSource, Position
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.base import Head, Host, Operator, State
 from headway.node.operators.source import MARKER_EVERY, MAX_ROWS
 from headway.node.ports import Channel, ChannelKey
 from headway.node.threads import Worker
-from headway.scheduling import Head
 
 TASK_SCHEMA = pa.schema([pa.field("task", pa.binary())])
 _END = object()
@@ -100,8 +99,7 @@ class PlanOperator(Operator):
     def _head(self) -> Head | None:
         if not self._worker.results and not (self._barriers and self._barriers[0][1] <= self._checked):
             return None
-        now = self.host.now()
-        return Head(self.host.arrival(), None, now, self.host.latency)
+        return self._own_head(self.host.now())
 
     def run(self) -> None:
         self.queued = False
@@ -122,7 +120,8 @@ class PlanOperator(Operator):
     def _send(self, found: _Round) -> None:
         for partition, task in found.tasks:
             batch = pa.record_batch([pa.array([task], pa.binary())], schema=TASK_SCHEMA)
-            self.give(batch, None, found.seen, found.seen, found.seen, partition)
+            seen = Message(t=found.seen, first_t=found.seen, polled=found.seen)
+            self.give(batch, None, found.seen, seen, partition)
         self._position = found.end
         self._end_round(found.seen)
 
@@ -172,7 +171,7 @@ class ReadOperator(Operator):
             return super()._head()
         if not self._worker.results:
             return None
-        return Head(self.host.arrival(), None, self.host.now(), self.host.latency)
+        return self._own_head(self.host.now())
 
     def run(self) -> None:
         if self._task is None and not self._worker.results:
@@ -194,10 +193,11 @@ class ReadOperator(Operator):
         metrics = self.host.metrics
         metrics.source(self._key).rows += batch.num_rows
         metrics.read(now - task.first_t, now - task.t, batch.num_rows)
-        self.give(batch, None, task.t, task.first_t, now, task.partition)
+        cause = Message(None, None, task.t, task.first_t, now, 0, task.partition)
+        self.give(batch, None, task.t, cause, task.partition)
         if now >= self._next_marker:
             self._next_marker = now + MARKER_EVERY
-            self.on_marker(Message(None, None, task.t, task.first_t, now, 0, task.partition, marker=True))
+            self.on_marker(cause._replace(marker=True))
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         assert message.batch is not None

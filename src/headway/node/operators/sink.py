@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from headway.connectors.api import SinkWriter
 from headway.node.message import Barrier, Message
-from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.base import Head, Host, Operator, State
 from headway.node.ports import Channel, ChannelKey, Port
 from headway.node.threads import Worker
-from headway.scheduling import Head
+from headway.observe.misses import Result, Spent
 
 
 class InlineSink(Operator):
@@ -28,19 +28,19 @@ class InlineSink(Operator):
         self._epoch = epoch
         self._at_commit = at_commit
         """Results show when their epoch commits; until then they are held here, to be timed then."""
-        self._results: list[tuple[float, float, float, int]] = []
+        self._results: list[Result] = []
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         self._writer.write(message.batch, self._epoch)
-        self._record(message, self.host.now())
+        self._record(message, self.spent(), self.host.now())
 
-    def _record(self, message: Message, now: float) -> None:
+    def _record(self, message: Message, spent: Spent, now: float) -> None:
         assert message.batch is not None
-        rows = message.batch.num_rows
+        result = Result(message.first_t, message.t, message.polled, message.batch.num_rows, now, spent)
         if self._at_commit:
-            self._results.append((message.first_t, message.t, message.polled, rows))
+            self._results.append(result)
         else:
-            self.host.metrics.result_span(now - message.first_t, now - message.t, now - message.polled, rows)
+            self.host.metrics.show(result, now)
 
     def _receipt(self, receipt: object) -> State:
         """The receipt of the epoch, and the results that will show with it."""
@@ -73,7 +73,7 @@ class DriverSink(Operator):
         return self.port.room()
 
     def on_rows(self, channel: Channel, message: Message) -> None:
-        self.port.send(message)
+        self.port.send(message._replace(spent=self.spent()))
 
     def on_watermark(self, cause: Message) -> None:
         """The driver's sink does not care."""
@@ -105,8 +105,8 @@ class ThreadedSink(InlineSink):
         failed = True
         try:
             while (task := worker.get()) is not None:
-                message, epoch = task
-                worker.give((message, self._do(message, epoch), self.host.now()))
+                message, taken, epoch = task
+                worker.give((message, taken, self._do(message, epoch), self.host.now()))
             failed = False
         finally:
             self._writer.close(failed)
@@ -119,17 +119,17 @@ class ThreadedSink(InlineSink):
 
     def _head(self) -> Head | None:
         if self._worker.results:
-            return Head(self.host.arrival(), None, self.host.now(), self.host.latency)
+            return self._own_head(self.host.now())
         return super()._head() if self._waiting < self.LIMIT else None
 
     def run(self) -> None:
         while self._worker.results:
-            message, receipt, now = self._worker.take()
+            message, taken, receipt, now = self._worker.take()
             self._waiting -= 1
             if message.barrier is not None:
                 self.host.passed(self, message.barrier, self._receipt(receipt))
             else:
-                self._record(message, now)
+                self._record(message, message.spent.and_then(service=now - taken), now)
         if self._waiting < self.LIMIT:
             super().run()
         else:
@@ -137,11 +137,12 @@ class ThreadedSink(InlineSink):
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         self._waiting += 1
-        self._worker.put((message, self._epoch))
+        now = self.host.now()
+        self._worker.put((message._replace(spent=self.spent()), now, self._epoch))
 
     def on_barrier(self, barrier: Barrier) -> None:
         self._waiting += 1
-        self._worker.put((Message(barrier=barrier), self._epoch))
+        self._worker.put((Message(barrier=barrier), 0.0, self._epoch))
         self._epoch = barrier.epoch + 1
 
     def close(self) -> None:

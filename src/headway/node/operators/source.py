@@ -4,7 +4,9 @@
 2. While a poll brings all it may, it polls again at once, else after a short pause, so that a batch is what came in the
    meantime. The more sources share the node, the longer the pause: a poll has a cost however few rows it brings. It
    stays a small part of the latency target.
-3. A draining barrier goes out when everything that was due when it was asked for has been given.
+3. How urgent a poll is follows from when the rows it would bring came; how urgent the rows are, from the event time
+   of the last one, where a column of them is event time.
+4. A draining barrier goes out when everything that was due when it was asked for has been given.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headway.connectors.api import InlinePartition, Position
+from headway.connectors.api import InlinePartition, Polled, Position
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Host, Operator, State
-from headway.scheduling import Head
+from headway.node.operators.base import Head, Host, Operator, State
+from headway.observe.misses import Spent
 
 PAUSE = 0.0005
 """Per source of the node."""
@@ -32,16 +34,29 @@ class InlineOperator(Operator):
     """See the module. A partition's id is its place in the list of all partitions of the source."""
 
     def __init__(
-        self, host: Host, stage: int, key: str, partitions: Sequence[tuple[int, InlinePartition]], description: str
+        self,
+        host: Host,
+        stage: int,
+        key: str,
+        partitions: Sequence[tuple[int, InlinePartition]],
+        description: str,
+        event_column: int | None,
     ) -> None:
         super().__init__(host, stage, ())
+        self._event_column = event_column
         self._partitions = partitions
         self._key = key
         self._description = description
         self._barriers: deque[tuple[Barrier, float]] = deque()
         self._armed = False
         self._due = True
+        self._due_since = 0.0
+        """When the rows that a poll would bring began to wait."""
+        self._blocked_since: float | None = None
+        """Not None iff a poll waits for room downstream."""
         self._next_marker = 0.0
+        self._read: tuple[int, int | None, float] = (0, None, 0.0)
+        """Of the last run: rows, and p and t of the last of them."""
 
     @property
     def polls(self) -> bool:
@@ -62,40 +77,64 @@ class InlineOperator(Operator):
         self._due = True
         self.schedule()
 
+    def _has_room(self) -> bool:
+        room = super()._has_room()
+        if not room and self._blocked_since is None:
+            self._blocked_since = self.host.now()
+        return room
+
     def _head(self) -> Head | None:
-        if not self._due:
-            return None
-        now = self.host.now()
-        return Head(self.host.arrival(), None, now, self.host.latency)
+        return self._own_head(self._due_since) if self._due else None
 
     def wake(self, now: float) -> None:
         self._armed = False
         self._due = True
+        self._due_since = now
         self.schedule()
 
     def run(self) -> None:
         self.queued = False
         if not self._has_room():
             return
-        now = self.host.now()
+        now = self._began = self.host.now()
+        blocked = 0.0 if self._blocked_since is None else now - self._blocked_since
+        self._blocked_since = None
+        self.current = Message(context=self.offered)
+        self._read = (0, None, now)
         more = False
         for number, partition in self._partitions:
             polled = partition.poll(now, MAX_ROWS)
             if polled is not None:
                 more = more or polled.batch.num_rows >= MAX_ROWS
-                self._give(number, polled.batch, polled.first_arrival, polled.last_arrival, now)
+                self._due_since = polled.last_arrival
+                self._give(number, polled, now, blocked)
         self._pass_barriers()
         self._plan_next(now, more)
 
-    def _give(self, number: int, batch: pa.RecordBatch, first: float, last: float, now: float) -> None:
+    def _give(self, number: int, polled: Polled, now: float, blocked: float) -> None:
+        batch, first, last = polled
         rows = batch.num_rows
         metrics = self.host.metrics
         metrics.source(self._key, self._description).rows += rows
         metrics.read(now - first, now - last, rows)
-        self.give(batch, None, last, first, now, number)
+        spent = Spent(min(blocked, now - first), 0.0, self.host.now() - now)
+        cause = Message(None, None, last, first, now, 0, number, spent=spent)
+        p = self._event_time(batch)
+        self._read = (self._read[0] + rows, p, last)
+        self.give(batch, p, last, cause, number)
         if now >= self._next_marker:
             self._next_marker = now + MARKER_EVERY
-            self.on_marker(Message(None, None, last, first, now, 0, number, marker=True))
+            self.on_marker(cause._replace(marker=True))
+
+    def _event_time(self, batch: pa.RecordBatch) -> int | None:
+        """The event time of the last row, which is near the highest: good enough for how urgent the rows are."""
+        if self._event_column is None or not batch.num_rows:
+            return None
+        value = batch.column(self._event_column)[-1]
+        return value.value if value.is_valid else None
+
+    def taken(self) -> tuple[str, int, int | None, float]:
+        return "poll", *self._read
 
     def _pass_barriers(self) -> None:
         while self._barriers:

@@ -1,0 +1,296 @@
+"""Jobs on real nodes: they run together under one policy, and what they did is told by group.
+
+1. Results go to files of lines by `foreach`; results that are complete are compared with the exact answer.
+2. A result's latency is the query's own count of it. A window that was due and did not come within the run counts as
+   missed.
+3. The nodes start anew for every trial, so that none inherits another's backlog; the Spark session stays.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import headway
+from bench.cameo.cpu import node_seconds
+from bench.cameo.jobs import Job
+from bench.cameo.queries import KEYS, RIGHT_SEED, Answer, correct, exact, query, whole_until
+from bench.cameo.source import CameoSource
+from headway.java import ensure_java
+from headway.observe.histogram import LatencyHistogram
+from headway.observe.metrics import QueryMetrics
+
+WARM_UP = 3.0
+SETTLE = 1.5
+ROUNDS = 3
+TOLD = 2.5
+"""Seconds after which what happened before a change of policy has been told: nodes report every second, and so do
+progresses."""
+CONF = {"headway.compile": "first", "headway.idleTimeout": "1 hour"}
+"""A source whose rows wait in an overloaded node is not idle: its rows would be late when they come."""
+
+
+class Lines:
+    """A `foreach` writer: a line per result, in a file per operator and epoch."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def open(self, partition: int, epoch: int) -> bool:
+        self._path = Path(self._folder, f"{partition}-{epoch}")
+        self._lines: list[str] = []
+        return True
+
+    def process(self, row: Any) -> None:
+        self._lines.append(f"{round(row.window.start.timestamp() * 1e6)} {row.key} {row.result}\n")
+
+    def close(self, error: Exception | None) -> None:
+        if error is None:
+            self._path.write_text("".join(self._lines))
+
+
+def read_lines(folder: Path) -> tuple[Answer, bool]:
+    """What a query wrote, and whether every key came once."""
+    rows = [tuple(map(int, line.split())) for file in folder.iterdir() for line in file.read_text().splitlines()]
+    return {(window, key): result for window, key, result in rows}, len({row[:2] for row in rows}) == len(rows)
+
+
+@dataclass
+class Group:
+    """What the jobs of one group did together. `timeline` has (job, seconds, rows/s, median, p99) of progresses."""
+
+    names: set[str] = field(default_factory=set)
+    rows: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    """Processor seconds that the nodes had meanwhile, for all groups."""
+    counted: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """By job: rows, and the seconds of the progresses that counted them."""
+    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    met: int = 0
+    results: int = 0
+    due: int = 0
+    """Results that should have come in the run, with the target's time."""
+    correct: bool = True
+    windows: int = 0
+    """Windows that were compared with the exact answer."""
+    timeline: list[tuple[str, float, float, float, float]] = field(default_factory=list)
+
+    @property
+    def rows_per_s(self) -> float:
+        return sum(rows / seconds for rows, seconds in self.counted.values())
+
+    @property
+    def share_met(self) -> float:
+        return self.met / max(self.results, self.due, 1)
+
+    def deviation(self) -> float:
+        """Standard deviation of latency in milliseconds."""
+        counts = self.latency._counts
+        total = max(1, self.latency.count)
+        mean = sum(micros * count for micros, count in counts.items()) / total
+        return math.sqrt(sum(count * (micros - mean) ** 2 for micros, count in counts.items()) / total) / 1000
+
+
+class Cluster:
+    """A Spark session in which nodes are started under one policy after another."""
+
+    def __init__(self, nodes: int = 2) -> None:
+        ensure_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = SparkSession.builder.master(f"local[{nodes + 2}]").appName("cameo")
+        self.spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        self.spark.sparkContext.setLogLevel("ERROR")
+        self.spark.dataSource.register(CameoSource)
+        self.nodes = nodes
+        self._start_takes = 0.4
+        """Seconds per query, as measured last."""
+
+    def run(
+        self, policy: Any, jobs: list[Job], seconds: float, nodes: int | None = None, conf: dict[str, str] | None = None
+    ) -> dict[str, Group]:
+        """All jobs together for `seconds`; what each group did."""
+        with self.trial(policy, jobs, nodes, conf) as trial:
+            return trial.run(seconds)
+
+    @contextmanager
+    def trial(
+        self, policy: Any, jobs: list[Job], nodes: int | None = None, conf: dict[str, str] | None = None
+    ) -> Iterator[Trial]:
+        """The jobs, started on new nodes."""
+        with (
+            headway.start(self.spark, nodes=nodes or self.nodes, policy=policy, conf=CONF | (conf or {})) as running,
+            TemporaryDirectory(ignore_cleanup_errors=True) as root,
+        ):
+            trial = Trial(self, running, jobs, Path(root))
+            trial.start()
+            yield trial
+
+    def close(self) -> None:
+        self.spark.stop()
+
+
+class Trial:
+    """One run of a set of jobs."""
+
+    def __init__(self, cluster: Cluster, running: headway.Headway, jobs: list[Job], root: Path) -> None:
+        self._cluster = cluster
+        self.headway = running
+        self._jobs = jobs
+        self._root = root
+        self._queries: dict[str, Any] = {}
+        self._t0_us = 0
+
+    def wait(self) -> None:
+        """Until the streams have run for a while."""
+        time.sleep(max(0.0, self._t0_us / 1e6 - time.time()) + WARM_UP)
+
+    def run(self, seconds: float) -> dict[str, Group]:
+        """Measure for so long, then stop the nodes; what each group did."""
+        self.wait()
+        groups = self._measure(seconds)
+        self._finish([groups])
+        return groups
+
+    def alternate(self, policies: dict[str, Any], seconds: float) -> dict[str, dict[str, Group]]:
+        """Every policy for `seconds` in all, taking turns on the running jobs, so that what else goes on at the machine
+        hits all alike; then stop the nodes. By policy, what each group did."""
+        self.wait()
+        groups: dict[str, dict[str, Group]] = {}
+        for _ in range(ROUNDS):
+            for name, policy in policies.items():
+                self.headway.policy = policy
+                time.sleep(TOLD)
+                self._measure(seconds / ROUNDS, groups.setdefault(name, {}))
+        self._finish(list(groups.values()))
+        return groups
+
+    def _measure(self, seconds: float, groups: dict[str, Group] | None = None) -> dict[str, Group]:
+        """Add what happens in the next `seconds` to the groups."""
+        groups = {} if groups is None else groups
+        self.totals()
+        began, cpu = time.time(), node_seconds()
+        time.sleep(seconds)
+        totals, ended, cpu = self.totals(), time.time(), node_seconds() - cpu
+        for job in self._jobs:
+            group = groups.setdefault(job.group, Group())
+            self._count(group, job, totals[job.name], ended - began)
+            _add_progress(group, job, self._queries[job.name].recentProgress, began, self._t0_us / 1e6)
+        for group in groups.values():
+            group.seconds += ended - began
+            group.cpu += cpu
+        return groups
+
+    def _finish(self, runs: list[dict[str, Group]]) -> None:
+        """Stop the nodes and compare what was written; what is wrong is wrong for all who ran."""
+        self.headway.stop()
+        for job in self._jobs:
+            if job.shape != "noop":
+                right, windows = self._check(job)
+                for groups in runs:
+                    groups[job.group].correct = groups[job.group].correct and right
+                    groups[job.group].windows += windows
+
+    def rows_per_s(self, seconds: float) -> float:
+        """What all jobs together read in the time to come."""
+        began = time.time()
+        time.sleep(seconds + 1.0)
+        self._raise_errors()
+        return sum(_rate(query.recentProgress, began) for query in self._queries.values())
+
+    def start(self) -> None:
+        """Start all queries; the first message is due when they run."""
+        began = time.time()
+        self._t0_us = int((began + SETTLE + self._cluster._start_takes * len(self._jobs)) * 1e6)
+        for job in self._jobs:
+            Path(self._root, job.name).mkdir()
+            self._queries[job.name] = self._start_one(job)
+        while not all(query.lastProgress for query in self._queries.values()):
+            self._raise_errors()
+            time.sleep(0.1)
+        self._cluster._start_takes = (time.time() - began) / len(self._jobs) + 0.02
+
+    def _start_one(self, job: Job) -> Any:
+        reader = self._cluster.spark.readStream.format("cameo")
+        options = [{**job.arrivals.options(), "t0_us": self._begin_us(job)} for _ in range(job.streams)]
+        for number, one in enumerate(options):
+            one["seed"] += number * RIGHT_SEED
+        streams = [reader.options(**one).load() for one in options]
+        writer = self.headway.writeStream
+        if job.shape == "noop":
+            nothing = writer(streams[0].select("event_time", "event_id")).queryName(job.name).format("noop")
+            return nothing.latency(f"{job.target} seconds").start(fallback=False)
+        df = query(job.shape, streams, f"{job.window} seconds", f"{job.slide} seconds")
+        lines = Lines(str(Path(self._root, job.name)))
+        results = writer(df).outputMode("append").queryName(job.name).foreach(lines)
+        return results.latency(f"{job.target} seconds").start(fallback=False)
+
+    def _begin_us(self, job: Job) -> int:
+        return self._t0_us + int(job.begin * 1e6)
+
+    def _raise_errors(self) -> None:
+        for running in self._queries.values():
+            if running.exception() is not None:
+                raise running.exception()
+
+    def totals(self) -> dict[str, QueryMetrics]:
+        """What each job counted since the last call."""
+        self._raise_errors()
+        return {name: running._run._running.totals() for name, running in self._queries.items()}
+
+    def _count(self, group: Group, job: Job, totals: QueryMetrics, seconds: float) -> None:
+        group.names.add(job.name)
+        group.rows += totals.input_rows
+        group.latency.merge(totals.e2e)
+        group.met += totals.met
+        group.results += totals.met + totals.missed
+        # A window of a constant stream is complete within an interval of its end; the last second may not be told yet.
+        patience = job.target + 1 / job.arrivals.rate + 1.0
+        group.due += max(0, int((seconds - patience) / job.slide)) * KEYS.get(job.shape, 0)
+
+    def _check(self, job: Job) -> tuple[bool, int]:
+        """Whether a job's results are right, and how many windows were complete."""
+        answer, once = read_lines(Path(self._root, job.name))
+        window_us, slide_us = job.window * 1_000_000, job.slide * 1_000_000
+        until = max((start for start, _ in answer), default=0) + window_us
+        expected = exact(job.shape, job.arrivals, self._begin_us(job), window_us, slide_us, until) if answer else {}
+        whole = whole_until(answer, expected, window_us)
+        windows = len({start for start, _ in answer if start + window_us <= whole})
+        return once and correct(answer, expected, window_us), windows
+
+
+def _add_progress(group: Group, job: Job, progress: list[Any], began: float, t0: float) -> None:
+    """Rows of the progresses that lie in the measured time, and the timeline."""
+    for p in progress:
+        at = _time(p)
+        if at <= began:
+            continue
+        seconds = max(p["batchDuration"] / 1000, 1e-3)
+        latency = p["headway"]["latency"]["e2eLatencyMs"]
+        if at - seconds >= began - 0.05:
+            rows, span = group.counted.get(job.name, (0, 0.0))
+            group.counted[job.name] = rows + p["numInputRows"], span + seconds
+        point = round(at - t0, 3), round(p["numInputRows"] / seconds), latency.get("P50", -1), latency.get("P99", -1)
+        group.timeline.append((job.name, *point))
+
+
+def _time(progress: Any) -> float:
+    return datetime.fromisoformat(progress["timestamp"]).timestamp()
+
+
+def _rate(progress: list[Any], since: float) -> float:
+    """Rows/s of the progresses made wholly after `since`."""
+    inside = [p for p in progress if _time(p) > since + 1]
+    span = sum(p["batchDuration"] for p in inside) / 1000
+    return sum(p["numInputRows"] for p in inside) / span if span else 0.0

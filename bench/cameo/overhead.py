@@ -1,0 +1,163 @@
+"""Fig. 12: what scheduling costs a message.
+
+Left: tenants whose queries do nothing, on one node, with always something to do; the policy changes while they run. The
+paper raises the number of tenants at one message a second until the thread is saturated (300 to 350); here a thread
+takes some thousands of messages a second, so 300 tenants send as fast as they are read. Execution time is the inverse
+of throughput: under FIFO, under LLF with contexts that are made once (priority scheduling alone), and under LLF.
+Right: jobs with a local aggregation, by the rows of a message.
+Besides, the scheduler's own steps are timed in this process, without a node.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+from bench.cameo.jobs import Job, bulk, flooded, tenant
+from bench.cameo.on_headway import Trial
+from bench.cameo.plots import colour, save
+from bench.cameo.results import CameoResult
+from bench.cameo.trials import Trials
+from headway.scheduling import make_policy
+from headway.scheduling.api import Policy
+from headway.scheduling.contexts import EARLIEST, Converter, PriorityContext, Profile, ReplyContext
+from headway.scheduling.llf import Llf
+from headway.scheduling.progress import ProgressMap, Windows
+
+TENANTS = 300
+ROUNDS = 3
+SETTLE = 0.5
+LOCAL_JOBS = 8
+BATCHES = (1, 10, 100, 1000, 10_000)
+
+
+class ConstantLlf(Llf):
+    """LLF whose contexts are made once per query: what is left is the cost of the priority queue."""
+
+    name = "llf-constant"
+
+    def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
+        return self._once(converter)
+
+    def at_operator(
+        self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
+    ) -> PriorityContext:
+        return self._once(converter)
+
+    def _once(self, converter: Converter) -> PriorityContext:
+        if converter.own is None:
+            converter.own = PriorityContext(0.0, 0.0, None, 0.0, converter.latency, converter.query)
+        made: PriorityContext = converter.own
+        return made
+
+    def process_reply(self, converter: Converter, sender: Hashable, reply: ReplyContext) -> None:
+        """Costs are not used."""
+
+
+POLICIES: dict[str, Any] = {"fifo": "fifo", "llf-constant": ConstantLlf(), "llf": "llf"}
+
+
+def fig12(trials: Trials) -> None:
+    """See the module."""
+    trials.results += in_process(trials.workload)
+    for result in trials.results:
+        trials.say(f"  in process: {result.policy:<13} {result.settings['microseconds_per_message']:.2f} us a message")
+    _compare(trials, "no-op", [flooded(tenant(number)) for number in range(TENANTS)], 1, POLICIES)
+    both = {name: POLICIES[name] for name in ("fifo", "llf")}
+    for rows in BATCHES:
+        jobs = [flooded(bulk(number, 1e6, rows)) for number in range(LOCAL_JOBS)]
+        _compare(trials, rows, jobs, rows, both)
+
+
+def _compare(trials: Trials, x: float | str, jobs: list[Job], rows: int, policies: dict[str, Any]) -> None:
+    """Change between the policies on running queries, so that all else is equal."""
+    with trials.cluster.trial("fifo", jobs, nodes=1) as trial:
+        trial.wait()
+        messages: dict[str, list[float]] = {name: [] for name in policies}
+        for _ in range(ROUNDS):
+            for name, policy in policies.items():
+                trial.headway.policy = policy
+                messages[name].append(_messages_per_s(trial, trials.seconds) / rows)
+    for name, rates in messages.items():
+        made = _result(trials.workload, name, x, len(jobs), median(rates), rows, trials.seconds)
+        made.settings["rounds_messages_per_s"] = rates
+        trials.results.append(made)
+        trials.say(f"  {x!s:>6} {name:<13} {made.settings['microseconds_per_message']:8.1f} us a message")
+
+
+def _messages_per_s(trial: Trial, seconds: float) -> float:
+    """Rows/s over progresses that lie wholly after the change of policy."""
+    time.sleep(SETTLE)
+    return trial.rows_per_s(seconds)
+
+
+def _result(
+    workload: str, policy: str, x: float | str, queries: int, per_s: float, rows: int, seconds: float
+) -> CameoResult:
+    settings = {"microseconds_per_message": 1e6 / per_s if per_s else 0.0, "rows_per_message": rows, "nodes": 1}
+    return CameoResult(
+        workload, "headway", queries, 0.0, per_s * rows, {}, seconds, round(per_s * rows * seconds), True, settings,
+        policy, "ls", x, 0.0,
+    )  # fmt: skip
+
+
+def in_process(workload: str, messages: int = 200_000) -> list[CameoResult]:
+    """The steps of a policy for one message to a windowed operator: context, queue, reply; no node, no message."""
+    made = []
+    for name, policy in POLICIES.items():
+        micros = median(_steps(make_policy(policy), messages) for _ in range(ROUNDS)) * 1e6
+        result = _result(workload, name, "in process", 1, 1e6 / micros, 1, 0.0)
+        made.append(replace(result, system="in process"))
+    return made
+
+
+def _steps(policy: Policy, messages: int) -> float:
+    """Seconds a message: 100 tenants take turns."""
+    windows = Windows(0, 1_000_000)
+    converters = [Converter(number, 0.8, windows, ProgressMap()) for number in range(100)]
+    profile, queue = Profile(0.001, 0.001), policy.queue()
+    began = time.perf_counter()
+    for number in range(messages):
+        converter, now = converters[number % 100], number * 1e-5
+        context = policy.at_operator(converter, EARLIEST, number * 10, now, 0, now)
+        queue.push(number % 100, context, number, now)
+        if number >= 50:
+            operator = queue.pop(now)
+            queue.done(operator, now)
+        if number % 16 == 0:
+            policy.process_reply(converter, 0, policy.prepare_reply(profile, [], 1))
+    return (time.perf_counter() - began) / messages
+
+
+def table(results: list[CameoResult]) -> list[str]:
+    """The overhead over FIFO, in parts of the execution time."""
+    times = {(r.x, r.policy): r.settings["microseconds_per_message"] for r in results}
+    return [
+        f"  {x!s:>10}  {policy:<13} {micros:9.2f} us, {1 - times[x, 'fifo'] / micros:6.1%} of it more than FIFO"
+        for (x, policy), micros in times.items()
+        if policy != "fifo" and micros
+    ]
+
+
+def draw(results: list[CameoResult], path: str) -> None:
+    """Left: execution time of the no-op message by scheduler. Right: overhead of LLF by rows per message."""
+    save(path, 5, [lambda axis: _left(axis, results), lambda axis: _right(axis, results)], "Fig. 12: overhead")
+
+
+def _left(axis: Any, results: list[CameoResult]) -> None:
+    chosen = [r for r in results if r.x == "no-op"]
+    times = [r.settings["microseconds_per_message"] for r in chosen]
+    axis.bar([r.policy for r in chosen], times, color=[colour(r.policy) for r in chosen])
+    axis.set(ylabel="execution time of a no-op message (us)")
+
+
+def _right(axis: Any, results: list[CameoResult]) -> None:
+    for policy in ("fifo", "llf"):
+        chosen = [r for r in results if r.policy == policy and not isinstance(r.x, str)]
+        times = [r.settings["microseconds_per_message"] for r in chosen]
+        axis.plot([r.x for r in chosen], times, marker="o", color=colour(policy), label=policy)
+    axis.set(xscale="log", yscale="log", xlabel="rows per message", ylabel="execution time of a message (us)")
+    axis.legend()

@@ -1,0 +1,103 @@
+"""What an experiment reports: the benchmarks' fields, and those that a figure is drawn from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.cameo.on_headway import Group
+from bench.report import Result
+
+PERCENTS = [*range(1, 100), 99.5, 99.9, 100]
+
+
+@dataclass
+class CameoResult(Result):
+    """One group under one policy at one horizontal value."""
+
+    policy: str = ""
+    group: str = ""
+    x: float | str = 0.0
+    met: float = 0.0
+    """The share of results within the target, of those that came or should have come."""
+
+
+def measured(
+    workload: str, policy: str, x: float | str, name: str, group: Group, offered: float, settings: dict[str, Any]
+) -> CameoResult:
+    """The result of a group on real nodes; its distribution and timeline are among the settings."""
+    histogram = group.latency
+    extra = {
+        "sd_ms": group.deviation(),
+        "cdf_ms": histogram._at([float(percent) for percent in PERCENTS]) if histogram.count else [],
+        "windows_checked": group.windows,
+        "results": group.results,
+        "results_due": group.due,
+        "node_cpu_seconds": group.cpu,
+    }
+    return CameoResult(
+        workload, "headway", len(group.names), offered, group.rows_per_s, histogram.summary(), group.seconds,
+        group.rows, group.correct, {**settings, **extra}, policy, name, x, group.share_met,
+    )  # fmt: skip
+
+
+def line(result: CameoResult) -> str:
+    """For people."""
+    latency = ", ".join(f"{name} {value:,.1f}" for name, value in result.latency_ms.items())
+    return (
+        f"  x={result.x!s:>6}  {result.policy:<16} {result.group}  {result.rows_per_s / 1e6:6.2f} M rows/s  "
+        f"latency ms: {latency or 'no result'}  met {result.met:.1%}  correct: {result.correct}"
+    )
+
+
+def append(results: Iterable[CameoResult], path: str | None) -> None:
+    """Add the results to a file, a line each."""
+    if path is not None:
+        with Path(path).open("a") as out:
+            out.writelines(json.dumps(asdict(result)) + "\n" for result in results)
+
+
+def of(results: Iterable[CameoResult], **wanted: Any) -> list[CameoResult]:
+    """Those whose fields are as wanted."""
+    return [r for r in results if all(getattr(r, name) == value for name, value in wanted.items())]
+
+
+def values(results: Iterable[CameoResult], name: str) -> list[Any]:
+    """The different values of a field, in the order in which they came."""
+    return list(dict.fromkeys(getattr(result, name) for result in results))
+
+
+def ratios(results: list[CameoResult], base: str = "llf") -> list[str]:
+    """A line per system, horizontal value and policy: how many times higher its latencies are than the base's."""
+    lines = []
+    for system in values(results, "system"):
+        for x in values(of(results, system=system), "x"):
+            for other in of(results, system=system, x=x, group="ls"):
+                ours = of(results, system=system, x=x, group="ls", policy=base)
+                if ours and other.policy != base:
+                    lines.append(f"  {system:<9} x={x!s:>6}  {other.policy:<16} {_against(ours[0], other, results)}")
+    return lines
+
+
+def _against(ours: CameoResult, other: CameoResult, results: list[CameoResult]) -> str:
+    def times(name: str) -> str:
+        mine, theirs = ours.latency_ms.get(name), other.latency_ms.get(name)
+        return f"{theirs / mine:7.1f}x" if mine and theirs else "      ?"
+
+    told = f"median {times('p50')}  p99 {times('p99')}  met {other.met:.1%} against {ours.met:.1%}"
+    mine, theirs = (of(results, system=r.system, x=r.x, group="ba", policy=r.policy) for r in (ours, other))
+    if mine and theirs and theirs[0].rows_per_s:
+        told += f"  bulk rows/s of {ours.policy} {mine[0].rows_per_s / theirs[0].rows_per_s - 1:+.1%}"
+        told += _per_cpu(mine[0], theirs[0])
+    return told
+
+
+def _per_cpu(ours: CameoResult, other: CameoResult) -> str:
+    """The same per second of the nodes' processor time, if that was measured."""
+    mine, theirs = (r.settings.get("node_cpu_seconds", 0.0) / max(r.seconds, 1e-9) for r in (ours, other))
+    if not mine or not theirs:
+        return ""
+    return f" ({ours.rows_per_s / mine / (other.rows_per_s / theirs) - 1:+.1%} per processor second)"

@@ -1,0 +1,34 @@
+"""The time of a process, in seconds since the epoch, that never goes back.
+
+A wall clock may be set. Forward, time follows at once. Backward it does not: it goes on evenly, as the monotonic clock
+does, so that no timer waits for an hour to come again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+class Clock:
+    """
+    >>> wall, even = [100.0], [1.0]
+    >>> clock = Clock(lambda: wall[0], lambda: even[0])
+    >>> wall[0], even[0] = 40.0, 2.0    # set back by a minute after one second
+    >>> clock.now()
+    101.0
+    """
+
+    __slots__ = ("_even", "_offset", "_wall")
+
+    def __init__(self, wall: Callable[[], float] = time.time, even: Callable[[], float] = time.monotonic) -> None:
+        self._wall = wall
+        self._even = even
+        self._offset = wall() - even()
+
+    def now(self) -> float:
+        even = self._even()
+        offset = self._wall() - even
+        if offset > self._offset:
+            self._offset = offset
+        return even + self._offset

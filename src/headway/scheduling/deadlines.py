@@ -1,0 +1,89 @@
+"""Cameo's own policies: a message's priority is the latest time at which its operator may start.
+
+1. Topology: a result is out in time if its message starts by t + L - C_op - C_path.
+2. Semantics: rows that wait for a window's end need not hurry. t is then the frontier time, at which the window is
+   expected to be complete. The message that completes a window hurries, as does all it causes; so does a message of
+   which the frontier time is not known.
+3. What the policy knows may be narrowed, and the costs it works with perturbed: see `Knowledge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from random import Random
+
+from headway.scheduling.api import Policy, Queue
+from headway.scheduling.contexts import Converter, PriorityContext
+from headway.scheduling.queue import GRAIN, PATIENCE, SHARE, PriorityQueue
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What a policy may know: the windows of queries, the paths below operators, and costs with an error of so many
+    seconds (a normal distribution's standard deviation)."""
+
+    semantics: bool = True
+    topology: bool = True
+    cost_error: float = 0.0
+
+
+class Deadlines(Policy):
+    """Base of LLF, EDF and SJF, which differ in `urgency`."""
+
+    def __init__(
+        self,
+        knowledge: Knowledge | None = None,
+        grain: float = GRAIN,
+        patience: float = PATIENCE,
+        share: float = SHARE,
+        seed: int = 0,
+    ) -> None:
+        self.knowledge = knowledge or Knowledge()
+        self._grain = grain
+        self._patience = patience
+        self._share = share
+        self._random = Random(seed)
+
+    def urgency(self, t: float, latency: float, cost: float, path: float) -> float:
+        """The global priority of a message whose frontier time is t."""
+        raise NotImplementedError
+
+    def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
+        return self._context(converter, None, t, None)
+
+    def at_operator(
+        self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
+    ) -> PriorityContext:
+        if p is None or converter.windows is None or not self.knowledge.semantics:
+            return self._context(converter, p, t, cause.tag)
+        number = converter.windows.number(p)
+        reached = converter.reached.get(partition)
+        if converter.progress is not None:
+            converter.progress.update(p, t)
+        if reached is None or number > reached:
+            converter.reached[partition] = number
+            if reached is not None:  # it completes a window
+                return self._context(converter, converter.windows.frontier(reached), t, cause.tag)
+        else:
+            number = reached
+        frontier = converter.windows.frontier(number)
+        return self._context(converter, frontier, self._expected(converter, frontier, t), cause.tag)
+
+    def _expected(self, converter: Converter, frontier: int, t: float) -> float:
+        """PROGRESSMAP: when the frontier is expected; t, as for a regular operator, if that is not known."""
+        if converter.progress is None:
+            return frontier / 1e6
+        expected = converter.progress.time_of(frontier)
+        return t if expected is None else max(t, expected)
+
+    def _context(self, converter: Converter, p: int | None, t: float, tag: object) -> PriorityContext:
+        cost = converter.cost
+        if self.knowledge.cost_error:
+            cost += self._random.gauss(0.0, self.knowledge.cost_error)
+        path = converter.path if self.knowledge.topology else 0.0
+        priority = self.urgency(t, converter.latency, cost, path)
+        return PriorityContext(t if p is None else p / 1e6, priority, p, t, converter.latency, converter.query, tag)
+
+    def queue(self, workers: int = 1) -> Queue:
+        return PriorityQueue(self._grain, self._patience, self._share, workers=workers)

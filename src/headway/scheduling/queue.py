@@ -1,0 +1,228 @@
+"""Operators by the priority of their next message.
+
+1. The lowest priority runs next; equal ones in the order in which they were pushed.
+2. The re-scheduling grain: an operator that has more to do goes on until its turn has taken so long, then the most
+   urgent takes over.
+3. Nobody starves. An operator that has waited `patience` starves: it runs although others are more urgent, as long as
+   such runs take no more than `share` of the time of the others; it starves on while it has more to do. So an operator
+   waits at most
+
+       patience + (n + 1) x longest x (2 + 1 / share)
+
+   where n operators starve before it and no run takes more than `longest`.
+4. A query that floods takes nothing from those who keep within their means: a message that is overdue, of a query
+   that has had more than an equal part of the time lately used, is set back to a full target from now (at least
+   `patience`), as if it had just come. Whoever is on time goes first.
+5. A run counts for `MEMORY` at most, and a wait that the clock went back in counts as if it had not: what else looks
+   long is a jump of the clock.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable
+from math import exp, inf
+from typing import Any
+
+from headway.scheduling.api import Turns
+from headway.scheduling.contexts import PriorityContext
+
+GRAIN = 0.001
+PATIENCE = 1.0
+SHARE = 0.05
+MEMORY = 1.0
+"""Seconds over which the time that a query has had is remembered."""
+IDLE = 0.2
+"""Who has had a part of less than so many of these seconds, per worker, does not flood: there is time enough."""
+
+
+class _Usage:
+    """The time that queries have had, and that all of them have had, fading."""
+
+    __slots__ = ("_all", "_had", "_most")
+
+    def __init__(self) -> None:
+        self._had: dict[Hashable, tuple[float, float]] = {}
+        self._all = (0.0, 0.0)
+        self._most = 64
+
+    def add(self, query: Hashable, seconds: float, now: float) -> None:
+        self._had[query] = (self.of(query, now) + seconds, now)
+        self._all = (_faded(self._all, now) + seconds, now)
+        if len(self._had) > self._most:
+            self._had = {query: had for query, had in self._had.items() if now - had[1] < 10 * MEMORY}
+            self._most = 2 * len(self._had) + 64
+
+    def of(self, query: Hashable, now: float) -> float:
+        return _faded(self._had.get(query, _NOTHING), now)
+
+    def of_all(self, now: float) -> float:
+        return _faded(self._all, now)
+
+
+_NOTHING = (0.0, 0.0)
+
+
+def _faded(had: tuple[float, float], now: float) -> float:
+    seconds, at = had
+    return seconds * exp((at - now) / MEMORY) if at < now else seconds
+
+
+class PriorityQueue:
+    """See the module. `patience` infinite: no prevention of starvation; `floods` False: none of floods.
+
+    >>> def context(priority, query): return PriorityContext(0, priority, None, 0.0, 1.0, query)
+    >>> queue = PriorityQueue()
+    >>> queue.push("b", context(9.0, "B"), arrival=1, now=0.0)
+    >>> queue.push("a", context(8.0, "A"), arrival=2, now=0.0)
+    >>> queue.pop(now=0.0)
+    'a'
+    """
+
+    def __init__(
+        self,
+        grain: float = GRAIN,
+        patience: float = PATIENCE,
+        share: float = SHARE,
+        floods: bool = True,
+        workers: int = 1,
+    ) -> None:
+        self._grain = grain
+        self._patience = patience
+        self._share = share
+        self._floods = floods
+        self._workers = workers
+        self._heap: list[list[Any]] = []
+        """[priority, number, operator, query, latency]; operator None: taken or pushed again; latency infinite: is not
+        to be set back."""
+        self._entries: dict[Any, list[Any]] = {}
+        self._waiting: dict[Any, float] = {}
+        """Since when each operator waits that does not starve, the longest first."""
+        self._starving: dict[Any, None] = {}
+        """The others, in the order of their runs."""
+        self._turns = Turns()
+        self._queries: dict[Hashable, int] = {}
+        """How many operators of each query wait."""
+        self._usage = _Usage()
+        self._running: dict[int, tuple[float, Hashable, bool]] = {}
+        """Per worker that runs one: when it began, its query, and whether it ran out of turn."""
+        self._out_of_turn: set[Any] = set()
+        self._budget = 0.0
+        """Time that operators which starve may take."""
+        self._number = 0
+        self._latest = -inf
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def push(
+        self, operator: Any, context: PriorityContext, arrival: int, now: float, worker: int | None = None
+    ) -> None:
+        priority, query = context.priority, context.query
+        latency = context.latency if self._floods and priority > -inf else inf
+        before = self._entries.get(operator)
+        if before is None:
+            self._wait(operator, now)
+        else:
+            before[2] = None
+            self._leaves(before[3])
+            if before[4] == inf > latency:  # it stays set back until it runs
+                priority, latency = max(priority, before[0]), inf
+        self._number += 1
+        entry = [priority, self._number, operator, query, latency]
+        self._queries[query] = self._queries.get(query, 0) + 1
+        self._entries[operator] = entry
+        heapq.heappush(self._heap, entry)
+        if len(self._heap) > 2 * len(self._entries) + 64:
+            self._heap = [kept for kept in self._heap if kept[2] is not None]
+            heapq.heapify(self._heap)
+
+    def _wait(self, operator: Any, now: float) -> None:
+        if operator in self._out_of_turn:
+            self._starving[operator] = None
+        else:
+            self._waiting[operator] = now
+
+    def _leaves(self, query: Hashable) -> None:
+        left = self._queries[query] - 1
+        if left:
+            self._queries[query] = left
+        else:
+            del self._queries[query]
+
+    def pop(self, now: float, worker: int = 0) -> Any | None:
+        if now < self._latest:
+            self._waiting = {operator: since - (self._latest - now) for operator, since in self._waiting.items()}
+        self._latest = now
+        entry = self._longest_starving(now)
+        out_of_turn = entry is not None
+        if entry is None:
+            entry = self._going_on(now, worker) or self._first(now)
+        if entry is None:
+            return None
+        operator, query = entry[2], entry[3]
+        self._take(entry)
+        if out_of_turn:
+            self._turns.end(worker)
+            self._out_of_turn.add(operator)
+        else:
+            self._turns.run(operator, now, worker)
+        self._running[worker] = (now, query, out_of_turn)
+        return operator
+
+    def _longest_starving(self, now: float) -> list[Any] | None:
+        if self._budget <= 0.0:
+            return None
+        while self._waiting:
+            operator, since = next(iter(self._waiting.items()))
+            if now - since <= self._patience:
+                break
+            del self._waiting[operator]
+            self._starving[operator] = None
+        return self._entries[next(iter(self._starving))] if self._starving else None
+
+    def _going_on(self, now: float, worker: int) -> list[Any] | None:
+        return self._entries.get(self._turns.going_on(now, worker, self._grain))
+
+    def _first(self, now: float) -> list[Any] | None:
+        heap = self._heap
+        while heap:
+            entry = heap[0]
+            if entry[2] is None:
+                heapq.heappop(heap)
+            elif entry[0] < now and entry[4] < inf and self._flooding(entry[3], now):
+                entry[0] = now + max(entry[4], min(self._patience, 1.0))
+                entry[4] = inf
+                heapq.heapreplace(heap, entry)
+            else:
+                return entry
+        return None
+
+    def _flooding(self, query: Hashable, now: float) -> bool:
+        waiting = len(self._queries)
+        if waiting == 1:
+            return False
+        usage = self._usage
+        return usage.of(query, now) * waiting > max(usage.of_all(now), IDLE * self._workers)
+
+    def _take(self, entry: list[Any]) -> None:
+        operator = entry[2]
+        entry[2] = None
+        del self._entries[operator]
+        if self._waiting.pop(operator, None) is None:
+            del self._starving[operator]
+        self._leaves(entry[3])
+        if self._heap[0] is entry:
+            heapq.heappop(self._heap)
+
+    def done(self, operator: Any, now: float, worker: int = 0) -> None:
+        began, query, out_of_turn = self._running.pop(worker)
+        seconds = min(max(0.0, now - began), MEMORY)
+        self._usage.add(query, seconds, now)
+        if out_of_turn:
+            self._out_of_turn.discard(operator)
+            self._budget -= seconds
+        else:
+            credit = self._share * seconds
+            # What nobody needed is not saved up: who starves later may take no more than a grain at once.
+            self._budget = min(self._budget + credit, max(self._grain, credit))
