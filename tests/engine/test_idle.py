@@ -53,8 +53,8 @@ def test_epochs_end_only_where_something_happened(once: Runner, hw: Headway, tmp
     until(lambda: epochs(tmp_path / "idle") > rested)
 
 
-def test_rows_that_came_before_a_kill_are_not_read_twice(once: Runner, hw: Headway, tmp_path: Path) -> None:
-    """The epoch that follows rows has them: a restart from it finds nothing to read."""
+def test_rows_are_in_the_epoch_that_follows_them(once: Runner, hw: Headway, tmp_path: Path) -> None:
+    """Nobody asks for it, and a restart from it finds nothing to read."""
     stream = once.stream(SCHEMA)
     query = start(hw, once, stream.toDF(), tmp_path)
     query.processAllAvailable()
