@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import threading
+import weakref
 from functools import cache
 from typing import Any
-
-from py4j.protocol import Py4JError
 
 _told = threading.local()
 
@@ -21,15 +20,17 @@ _told = threading.local()
 def answer_at_once(spark: Any) -> None:
     """Have long answers to this thread come without the delay of rule 1."""
     gateway = spark.sparkContext._gateway
-    if getattr(_told, "gateway", None) is gateway:
-        return
-    _told.gateway = gateway
-    try:
-        connection = gateway.java_gateway_server.getCallbackClient().getPerThreadConnection()
-        if connection is not None:
-            connection.getSocket().setTcpNoDelay(True)
-    except Py4JError:
+    own = getattr(gateway._gateway_client, "get_thread_connection", None)
+    if own is None:
         return  # threads share connections here (PYSPARK_PIN_THREAD=false): answers are late, and right
+    # A thread that lost its connection gets another one with the next call.
+    told = _told.connection() if hasattr(_told, "connection") else None
+    if told is not None and told is own() and told.socket is not None:
+        return
+    connection = gateway.java_gateway_server.getCallbackClient().getPerThreadConnection()
+    if connection is not None:
+        connection.getSocket().setTcpNoDelay(True)
+        _told.connection = weakref.ref(own())
 
 
 def jvm_class(spark: Any, name: str) -> Any:

@@ -24,3 +24,12 @@ def test_options_come_as_they_were_given(spark: SparkSession) -> None:
     for key, value in options.items():
         java_map.put(key, value)
     assert options_of(spark, java_map) == options
+
+
+def test_a_thread_whose_connection_was_lost_is_told_again(spark: SparkSession) -> None:
+    gateway = spark.sparkContext._gateway
+    answer_at_once(spark)
+    gateway._gateway_client.get_thread_connection().close()
+    answer_at_once(spark)
+    connection = gateway.java_gateway_server.getCallbackClient().getPerThreadConnection()
+    assert connection.getSocket().getTcpNoDelay()
