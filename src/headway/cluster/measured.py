@@ -96,6 +96,7 @@ class Measured:
         """Make progress, and tell; whether the query's target has been found with it."""
         metrics = self._take()
         found = self._target.observe(metrics, now)
+        self._driver.target = self._target.latency
         self._warn()
         spec = self._spec
         facts = {"state": state, **self._facts}
