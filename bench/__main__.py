@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 from bench.cameo import command as cameo
+from bench.tenants import command as tenants
 from bench.ysb import command as ysb
 
-_BENCHMARKS = {"ysb": ysb, "cameo": cameo}
+_BENCHMARKS = {"ysb": ysb, "cameo": cameo, "tenants": tenants}
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
@@ -22,6 +22,7 @@ from headway.connectors.sources import open_source
 from headway.dataflow.query import QuerySpec
 from headway.errors import FallbackWarning, InvalidOption, UnsupportedPlan
 from headway.frontend import LoweredQuery, explain, lower
+from headway.gateway import jvm_method
 from headway.observe.progress import as_pyspark
 from headway.query import StreamingQuery
 from headway.runs import NativeRun, SparkRun
@@ -58,7 +59,7 @@ def launch(
 
 
 def _check_name(spark: SparkSession, streams: StreamingQueryManager, name: str | None) -> None:
-    if name is not None and name in [query.name for query in [*streams.active, *spark.streams.active]]:
+    if name is not None and (streams.named(name) or name in [query.name for query in spark.streams.active]):
         raise InvalidOption(f"a query with the name {name!r} is active already: stop it, or choose another queryName")
 
 
@@ -71,10 +72,10 @@ def _check_plan(spark: SparkSession, settings: WriteSettings) -> None:
     """Spark's rules on what may be streamed in which output mode."""
     if str(spark.conf.get(_CHECKS, "true")).lower() != "true":
         return
-    jvm: Any = spark._jvm
-    mode = jvm.org.apache.spark.sql.catalyst.streaming.InternalOutputModes.apply(settings.output_mode)
-    plan = settings.df._jdf.queryExecution().analyzed()
-    jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(plan, mode)
+    catalyst = "org.apache.spark.sql.catalyst"
+    mode = jvm_method(spark, f"{catalyst}.streaming.InternalOutputModes", "apply")(settings.output_mode)
+    check = jvm_method(spark, f"{catalyst}.analysis.UnsupportedOperationChecker", "checkForStreaming")
+    check(settings.df._jdf.queryExecution().analyzed(), mode)
 
 
 def _format(spark: SparkSession, settings: WriteSettings) -> str:
@@ -101,9 +102,10 @@ def _launch_native(
     known = checkpoints.query_id(checkpoint)
     id = known or str(uuid.uuid4())
     sink = _sink(spark, settings, format, lowered, id)
-    _make_way(spark, streams, id)
     if known is None:
         checkpoints.claim(checkpoint, id)
+    else:
+        _make_way(spark, streams, id)
     spec = _spec(settings, id, lowered, sink, checkpoint)
     running = runtime.submit(spec)
     query = StreamingQuery(NativeRun(spec, running, lambda: explain(settings.df)))

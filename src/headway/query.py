@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from pyspark.errors import StreamingQueryException
@@ -36,6 +37,12 @@ class Run(Protocol):
     def process_all_available(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def ask_to_stop(self) -> None:
+        """Begin to stop, if the engine can do that without waiting; `stop` then takes less long."""
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called once the query has ended, in a thread where it may block."""
 
     def explain(self, extended: bool) -> str: ...
 

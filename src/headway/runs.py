@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -25,6 +26,10 @@ class RunningQuery(Protocol):
     def error(self) -> Exception | None: ...
 
     def stop(self) -> None: ...
+
+    def ask_to_stop(self) -> None: ...
+
+    def on_end(self, callback: Callable[[], None]) -> None: ...
 
     def wait(self, timeout: float | None) -> bool: ...
 
@@ -78,6 +83,12 @@ class NativeRun:
 
     def stop(self) -> None:
         self._running.stop()
+
+    def ask_to_stop(self) -> None:
+        self._running.ask_to_stop()
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        self._running.on_end(callback)
 
     def explain(self, extended: bool) -> str:
         facts = "\n".join(f"{name}: {value}" for name, value in self._running.engine_facts().items())
@@ -144,6 +155,16 @@ class SparkRun:
 
     def stop(self) -> None:
         self._query.stop()
+
+    def ask_to_stop(self) -> None:
+        """Spark stops a query only while one waits."""
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        def watch() -> None:
+            self.wait(None)
+            callback()
+
+        threading.Thread(target=watch, name=f"headway-watch-{self.name or self.id}", daemon=True).start()
 
     def explain(self, extended: bool) -> str:
         return str(self._query._jsq.explainInternal(extended))

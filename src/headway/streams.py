@@ -62,7 +62,6 @@ class StreamingQueryManager:
         self._ended: list[StreamingQueryException | None] = []
         self._listeners: list[StreamingQueryListener] = []
         self._spark_events: _SparkEvents | None = None
-        self._watchers: list[threading.Thread] = []
         self._teller = ThreadPoolExecutor(1, "headway-listeners")
 
     @property
@@ -74,6 +73,12 @@ class StreamingQueryManager:
     def get(self, id: str) -> StreamingQuery | None:
         """The active query of this id, None if there is none."""
         return next((query for query in self.active if query.id == id), None)
+
+    def named(self, name: str) -> StreamingQuery | None:
+        """The active query of this name, None if there is none."""
+        with self._changed:
+            known = [query for query in self._active.values() if query.name == name]
+        return next((query for query in known if query.isActive), None)
 
     def awaitAnyTermination(self, timeout: float | None = None) -> bool | None:
         """Wait until any query has ended since the start or `resetTerminated`; raise its error if it failed."""
@@ -106,17 +111,10 @@ class StreamingQueryManager:
         if query.engine == SPARK:
             self._hear_spark()
         self._tell("onQueryStarted", QueryStartedEvent(UUID(query.id), UUID(query.runId), query.name, now_iso(), set()))
-        name = f"headway-watch-{query.name or query.id}"
-        watcher = threading.Thread(target=self._watch, args=(query, cleanup), name=name, daemon=True)
-        self._watchers = [known for known in self._watchers if known.is_alive()] + [watcher]
-        watcher.start()
+        query._run.on_end(lambda: self._ended_now(query, cleanup))
 
     def progressed(self, progress: StreamingQueryProgress) -> None:
         self._tell_later("onQueryProgress", QueryProgressEvent(progress))
-
-    def _watch(self, query: StreamingQuery, cleanup: Callable[[], None]) -> None:
-        query._run.wait(None)
-        self._ended_now(query, cleanup)
 
     def _ended_now(self, query: StreamingQuery, cleanup: Callable[[], None]) -> None:
         error = query.exception()
@@ -162,11 +160,14 @@ class StreamingQueryManager:
 
     def close(self) -> None:
         """Stop every query and stop listening to Spark."""
-        for query in self.active:
+        active = self.active
+        for query in active:
+            query._run.ask_to_stop()
+        for query in active:
             query.stop()
         if self._spark_events is not None:
             self._spark.streams.removeListener(self._spark_events)
             self._spark_events = None
-        for watcher in self._watchers:
-            watcher.join(_CLOSE_TIMEOUT)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._active, _CLOSE_TIMEOUT)
         self._teller.shutdown(wait=True)

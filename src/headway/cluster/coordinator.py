@@ -6,6 +6,7 @@ Other threads hand it calls; nodes send it messages; nothing else changes its st
 from __future__ import annotations
 
 import logging
+import math
 import os
 import pickle
 import threading
@@ -17,12 +18,13 @@ from typing import Any
 import zmq
 
 from headway.cluster import protocol
+from headway.cluster.agenda import Agenda
 from headway.cluster.running import Life, RunningQuery
+from headway.cluster.threads import Threads
 from headway.dataflow.types import arrow_schema
 from headway.node.wire import Endpoint, Keys, read_message
 from headway.observe.trace import OperatorRun, TraceWriter
 
-TICK_MS = 20
 HEARTBEAT = 5.0
 _log = logging.getLogger("headway")
 
@@ -41,8 +43,11 @@ class Coordinator:
         self._identities: dict[int, bytes] = {}
         self._hellos: dict[int, protocol.Hello] = {}
         self._queries: dict[int, RunningQuery] = {}
-        """By deployment number, old numbers too: what comes of them is recognised as old."""
+        """By the number of their deployment: what comes of an older one finds nobody."""
         self._numbers = 0
+        self.agenda = Agenda[RunningQuery]()
+        """When queries are to be ticked; those in which nothing happens hardly ever are."""
+        self.threads = Threads("headway sinks")
         self._calls: deque[Callable[[], None]] = deque()
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK)
         self._running = True
@@ -89,13 +94,16 @@ class Coordinator:
 
     # For running queries; in the coordinator's thread.
 
-    def next_number(self, query: RunningQuery) -> int:
+    def number(self, query: RunningQuery) -> None:
+        """Give a query's next deployment its number."""
+        self._queries.pop(query.number, None)
         self._numbers += 1
-        self._queries[self._numbers] = query
-        return self._numbers
+        query.number = self._numbers
+        self._queries[query.number] = query
 
     def forget(self, query: RunningQuery) -> None:
-        self._queries = {number: other for number, other in self._queries.items() if other is not query}
+        self._queries.pop(query.number, None)
+        self.agenda.forget(query)
 
     def broadcast(self, order: Any) -> None:
         frame = pickle.dumps(order)
@@ -146,7 +154,7 @@ class Coordinator:
             query.begin()
 
     def _active(self) -> list[RunningQuery]:
-        return list({id(q): q for q in self._queries.values() if q.life is not Life.ENDED}.values())
+        return [query for query in list(self._queries.values()) if query.life is not Life.ENDED]
 
     # The loop.
 
@@ -155,7 +163,7 @@ class Coordinator:
         poller.register(self._socket, zmq.POLLIN)
         poller.register(self._wake_fd, zmq.POLLIN)
         while self._running:
-            ready = dict(poller.poll(TICK_MS))
+            ready = dict(poller.poll(self._wait_ms(time.time())))
             if self._wake_fd in ready:
                 os.eventfd_read(self._wake_fd)
             while self._calls:
@@ -164,6 +172,9 @@ class Coordinator:
                 self._read()
             self._tick(time.time())
         self._endpoint.close()
+
+    def _wait_ms(self, now: float) -> int:
+        return max(0, math.ceil((min(self.agenda.next(), self._next_heartbeat) - now) * 1000))
 
     def _guard(self, action: Callable[[], None]) -> None:
         """One bad call must not end the coordinator."""
@@ -176,7 +187,7 @@ class Coordinator:
         if now >= self._next_heartbeat:
             self._next_heartbeat = now + HEARTBEAT
             self.broadcast(protocol.Peers({node: hello.address for node, hello in self._hellos.items()}))
-        for query in self._active():
+        for query in self.agenda.due(now):
             self._guard(lambda query=query: query.tick(now))  # type: ignore[misc]
 
     def _read(self) -> None:
@@ -205,7 +216,7 @@ class Coordinator:
             case protocol.Report(node, metrics, facts):
                 for number, measured in metrics.items():
                     if (query := self._current(number)) is not None:
-                        query.report(node, measured, facts[number])
+                        query.report(node, measured, facts.get(number, {}))
             case protocol.Deployed(number, node):
                 if (query := self._current(number)) is not None:
                     query.deployed(node)
@@ -221,9 +232,8 @@ class Coordinator:
                     query.failed(heard)
 
     def _current(self, number: int) -> RunningQuery | None:
-        """The query of a deployment that is not an old one."""
-        query = self._queries.get(number)
-        return query if query is not None and query.number == number else None
+        """The query of a deployment, if it is not an old one."""
+        return self._queries.get(number)
 
     def _welcome(self, identity: bytes, hello: protocol.Hello) -> None:
         before = self._hellos.get(hello.node)

@@ -13,13 +13,12 @@ A lost node leads from any of the first four back to RESTORING; stop and failure
 from __future__ import annotations
 
 import enum
-import logging
+import math
 import pickle
 import threading
 import time
 import traceback
 import zlib
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from pyspark import cloudpickle
 
 from headway.cluster import protocol
 from headway.cluster.checkpoints import CheckpointStore, Manifest
+from headway.cluster.measured import Measured
 from headway.cluster.planning import checkpoint_interval, make_deployment, nodes_of, plan_stages
 from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
 from headway.cluster.target import Target
@@ -36,15 +36,13 @@ from headway.errors import StreamingQueryFailed
 from headway.node.message import Barrier, Message
 from headway.observe.metrics import QueryMetrics
 from headway.observe.misses import Result
-from headway.observe.progress import ProgressContext, build_progress
 from headway.observe.trace import TraceWriter
 
 if TYPE_CHECKING:
     from headway.cluster.coordinator import Coordinator
 
-_log = logging.getLogger("headway")
-PROGRESS_KEPT = 100
-PROGRESS_EVERY = 1.0
+REPORTED_EVERY = 1.0
+"""Nodes tell so often what has happened."""
 
 
 class Life(enum.Enum):
@@ -86,25 +84,24 @@ class RunningQuery:
         self._epoch: _Epoch | None = None
         self._next_epoch = 0
         self._next_barrier = 0.0
+        self._stirred = True
+        """Something may have happened since the last barrier; while it has not, no epoch ends."""
         self._manifest: Manifest | None = None
         self._drains: list[threading.Event] = []
         self._draining: list[threading.Event] = []
         self._held: list[Result] = []
         """Results that show when their epoch commits."""
         self.target = Target(spec.latency, spec.auto_latency)
-        self._metrics = QueryMetrics(spec.latency)
-        """What is measured in the driver."""
-        self._measured: dict[int, QueryMetrics] = {}
-        """What nodes have measured since the last progress."""
-        self._totals = QueryMetrics(spec.latency)
-        self._facts: dict[str, Any] = {}
-        self._progress: deque[dict[str, Any]] = deque(maxlen=PROGRESS_KEPT)
-        self._callbacks: list[Callable[[dict[str, Any]], None]] = []
-        self._progress_at = time.time()
+        self._measured = Measured(spec, self.target, time.time())
+        self.progress = self._measured.progress
+        self.totals = self._measured.totals
+        self.add_progress_callback = self._measured.add_callback
+        self.engine_facts = self._measured.facts
         self._ended = threading.Event()
+        self._end_callbacks: list[Callable[[], None]] = []
         self.error: Exception | None = None
         self._sink = SinkSide(
-            spec.name or spec.id,
+            coordinator.threads,
             spec.sink,
             spec.output_mode.lower() == "complete",
             self._store,
@@ -120,29 +117,22 @@ class RunningQuery:
     def wait(self, timeout: float | None) -> bool:
         return self._ended.wait(timeout)
 
-    def stop(self) -> None:
+    def ask_to_stop(self) -> None:
         self._coordinator.call(lambda: self._end(None))
+
+    def stop(self) -> None:
+        self.ask_to_stop()
         self._ended.wait()
 
     def process_all_available(self) -> None:
         done = threading.Event()
-        self._coordinator.call(lambda: self._drains.append(done))
+        self._coordinator.call(lambda: self._drain(done))
         while not done.wait(0.1) and self.active:
             pass
 
-    def progress(self) -> list[dict[str, Any]]:
-        return list(self._progress)
-
-    def totals(self) -> QueryMetrics:
-        """All counts since the last call of this, exact to the last progress."""
-        taken, self._totals = self._totals, QueryMetrics(self.target.latency)
-        return taken
-
-    def add_progress_callback(self, callback: Callable[[dict[str, Any]], None]) -> None:
-        self._callbacks.append(callback)
-
-    def engine_facts(self) -> dict[str, Any]:
-        return dict(self._facts)
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Have this called, in a thread where it may block, when the query has ended."""
+        self._coordinator.call(lambda: self._call_at_end(callback))
 
     def explain_misses(self) -> str:
         return self.target.explain()
@@ -155,13 +145,18 @@ class RunningQuery:
             return
         if self.number >= 0:
             self._tell(protocol.Undeploy(self.number))
-        self.life = Life.RESTORING
-        self.number = self._coordinator.next_number(self)
+        self._change(Life.RESTORING)
+        self._coordinator.number(self)
         self._epoch = None
         self._held = []
-        self._measured = {}
+        self._measured.forget_nodes()
         self._drains, self._draining = self._drains + self._draining, []
         self._sink.restore(self.number, self._sink_nodes())
+
+    def _change(self, life: Life) -> None:
+        self.life = life
+        self._measured.changed()
+        self._coordinator.agenda.at(self.due(), self)
 
     def describe(self, trace: TraceWriter) -> None:
         """Write the header of this query to a trace, if it has none there."""
@@ -181,14 +176,14 @@ class RunningQuery:
     def _restored(self, manifest: Manifest | None) -> None:
         self._manifest = manifest
         self._next_epoch = 0 if manifest is None else manifest.epoch + 1
-        self.life = Life.WAITING
+        self._change(Life.WAITING)
         self.nodes_changed()
 
     def nodes_changed(self) -> None:
         """Deploy, if all nodes are there."""
         if self.life is not Life.WAITING or not self._coordinator.complete:
             return
-        self.life = Life.DEPLOYING
+        self._change(Life.DEPLOYING)
         self._deployed = set()
         try:
             deployment = make_deployment(
@@ -204,12 +199,12 @@ class RunningQuery:
     def deployed(self, node: int) -> None:
         self._deployed.add(node)
         if len(self._deployed) == self.nodes and self.life is Life.DEPLOYING:
-            self.life = Life.RUNNING
             self._next_barrier = time.time() + self._interval
+            self._stirred = True
             self._tell(protocol.Run(self.number))
             if self.spec.trigger.ends:
                 self._drains.append(threading.Event())
-            self.tick(time.time())
+            self._change(Life.RUNNING)
 
     def failed(self, failure: protocol.Failed) -> None:
         """An operator raised in a node."""
@@ -221,7 +216,7 @@ class RunningQuery:
     def _end(self, error: Exception | None) -> None:
         if self.life is Life.ENDED:
             return
-        self.life = Life.ENDED
+        self._change(Life.ENDED)
         self.error = error
         self._tell(protocol.Undeploy(self.number))
         self._make_progress(time.time())
@@ -232,18 +227,55 @@ class RunningQuery:
         for waiting in self._drains + self._draining:
             waiting.set()
         self._ended.set()
+        for callback in self._end_callbacks:
+            self._coordinator.threads.run(callback)
+
+    def _call_at_end(self, callback: Callable[[], None]) -> None:
+        if self._ended.is_set():
+            self._coordinator.threads.run(callback)
+        else:
+            self._end_callbacks.append(callback)
 
     # Epochs.
 
+    def due(self) -> float:
+        """When `tick` is to be called."""
+        if self.life is Life.ENDED:
+            return math.inf
+        return min(self._epoch_due(), self._measured.due())
+
+    def _epoch_due(self) -> float:
+        if self.life is not Life.RUNNING or self._epoch is not None:
+            return math.inf
+        if self._drains:
+            return 0.0
+        return self._next_barrier if self._stirred else math.inf
+
     def tick(self, now: float) -> None:
-        """Called often: end an epoch if it is time or somebody waits for all rows; make progress once a second."""
-        if self.life is Life.RUNNING and self._epoch is None and (self._drains or now >= self._next_barrier):
+        """End an epoch if it is time or somebody waits for all rows; make progress if it is time."""
+        if self._epoch_due() <= now:
             self._next_barrier = now + self._interval
+            self._stirred = self._always_stirred
             self._draining, self._drains = self._drains, []
             self._epoch = _Epoch(Barrier(self._next_epoch, bool(self._draining)))
             self._tell(protocol.Inject(self.number, self._epoch.barrier))
-        if self.life is not Life.ENDED and now - self._progress_at >= PROGRESS_EVERY:
+        if self.life is not Life.ENDED and self._measured.due() <= now:
             self._make_progress(now)
+        self._coordinator.agenda.at(self.due(), self)
+
+    @property
+    def _always_stirred(self) -> bool:
+        """Where results show with the epoch they cannot wait for the nodes to report that something happened."""
+        sink = self.spec.sink
+        return sink.visible_at_commit and not sink.to_driver and self._interval < REPORTED_EVERY
+
+    def _stir(self) -> None:
+        self._stirred = True
+        self._coordinator.agenda.at(self.due(), self)
+
+    def _drain(self, done: threading.Event) -> None:
+        self._drains.append(done)
+        self._coordinator.agenda.at(self.due(), self)
 
     def epoch_passed(self, passed: protocol.EpochPassed) -> None:
         if passed.measured is not None:
@@ -280,7 +312,7 @@ class RunningQuery:
         self._next_epoch = manifest.epoch + 1
         now = time.time()
         for result in self._held:
-            self._metrics.show(result, now)
+            self._measured.show(result, now)
         self._held = []
         plans = {stage.id for stage in self.stages if isinstance(stage, PlanStage)}
         positions = {stage: values[0] for stage, values in manifest.values.items() if stage in plans}
@@ -292,6 +324,7 @@ class RunningQuery:
         self._draining = []
         if self.spec.trigger.ends:
             self._end(None)
+        self._coordinator.agenda.at(self.due(), self)
 
     # The sink's thread.
 
@@ -301,8 +334,10 @@ class RunningQuery:
             return
         now = time.time()
         if message.marker:
-            self._metrics.marker.record(now - message.first_t)
+            self._measured.marker(now - message.first_t)
         else:
+            if message.batch is not None:
+                self._stir()
             self._sink.receive(number, node, stage, message.arrived(now), size, now)
 
     def _sink_says(self, result: Any) -> None:
@@ -333,46 +368,18 @@ class RunningQuery:
             if self.spec.sink.visible_at_commit:
                 self._held.append(result)
             else:
-                self._metrics.show(result, now)
+                self._measured.show(result, now)
+        self._coordinator.agenda.at(self.due(), self)
 
     # Progress.
 
     def report(self, node: int, metrics: QueryMetrics, facts: dict[str, Any]) -> None:
         """What a node has measured since its last report."""
-        known = self._measured.setdefault(node, metrics)
-        if known is not metrics:
-            known.follow(metrics)
-        self._facts.update(facts)
-
-    def _take_metrics(self) -> QueryMetrics:
-        """What happened since the last progress, everywhere; a node that has not reported stands where it stood."""
-        metrics, self._metrics = self._metrics, QueryMetrics(self.target.latency)
-        for node, measured in self._measured.items():
-            metrics.merge(measured)
-            self._measured[node] = measured.carried()
-        return metrics
+        if self._measured.report(node, metrics, facts):
+            self._stirred = True
+        self._coordinator.agenda.at(self.due(), self)
 
     def _make_progress(self, now: float) -> None:
-        metrics = self._take_metrics()
-        if self.target.observe(metrics, now):
+        if self._measured.make(now, self._next_epoch, self.life.value):
             assert self.target.latency is not None
             self._tell(protocol.Aim(self.number, self.target.latency))
-        too_slow = self.target.check(self._facts.get("serviceMs", 0.0) / 1000)
-        if too_slow is not None:
-            _log.warning("query %s: %s", self.spec.name or self.spec.id, too_slow)
-        context = ProgressContext(
-            self.spec.id,
-            self.spec.run_id,
-            self.spec.name,
-            now,
-            self._next_epoch,
-            now - self._progress_at,
-            type(self.spec.sink).__name__,
-            {"state": self.life.value, **self._facts},
-        )
-        self._progress_at = now
-        self._totals.follow(metrics)
-        progress = build_progress(context, metrics)
-        self._progress.append(progress)
-        for callback in self._callbacks:
-            callback(progress)

@@ -1,4 +1,4 @@
-"""The driver's side of a query's sink: a thread of its own, so that a slow sink delays no other query.
+"""The driver's side of a query's sink: in a thread of its own while it has work, so that a slow sink delays no other.
 
 1. Rows of an epoch reach the committer before those of the next: a node that is ahead waits here for the others.
    What came while the committer was busy is handed to it in one batch.
@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from headway.cluster.checkpoints import CheckpointStore, Manifest
+from headway.cluster.threads import Lane, Threads
 from headway.connectors.api import Sink, SinkCommitter
 from headway.node.message import Barrier, Message
-from headway.node.threads import Worker
 
 AT_ONCE = 256
 
@@ -76,10 +76,10 @@ class _Attempt:
 
 
 class SinkSide:
-    """See the module. `report` is called with results, from the sink's thread."""
+    """See the module. `report` is called with results, from the thread that does the work."""
 
     def __init__(
-        self, name: str, sink: Sink, complete: bool, store: CheckpointStore, report: Callable[[Any], None]
+        self, threads: Threads, sink: Sink, complete: bool, store: CheckpointStore, report: Callable[[Any], None]
     ) -> None:
         self._sink = sink
         self._complete = complete
@@ -91,39 +91,36 @@ class SinkSide:
         self._attempt = _Attempt(-1, 0, {})
         self._committer: SinkCommitter | None = None
         self._failed = False
-        self._worker = Worker(f"headway sink {name}", self._work, lambda: None, limit=1)
-        self._worker.start()
+        self._lane = Lane(threads, self._work)
 
     def restore(self, number: int, senders: int) -> None:
         """Begin a new deployment whose rows come from `senders` nodes; ends in `Restored`."""
-        self._worker.put(lambda: self._restore(number, senders))
+        self._lane.put(lambda: self._restore(number, senders))
 
     def receive(self, number: int, node: int, stage: int, message: Message, size: int, now: float) -> None:
         """Rows or a barrier from a node."""
-        self._worker.put(Received(number, node, stage, message, size, now))
+        self._lane.put(Received(number, node, stage, message, size, now))
 
     def publish(self, number: int, manifest: Manifest, kept: Any) -> None:
         """Every part of the epoch is written; ends in `Published`."""
-        self._worker.put(lambda: self._publish(number, manifest, kept))
+        self._lane.put(lambda: self._publish(number, manifest, kept))
 
     def close(self, failed: bool, closed: Callable[[], None]) -> None:
         """No more rows; `closed` is called when the committer is."""
         self._failed = failed
-        self._worker.put(lambda: self._close(closed))
+        self._lane.put(lambda: self._close(closed))
 
-    def _work(self, worker: Worker) -> None:
-        while (task := worker.get(None if not self._rows else 0.0)) is not None or self._rows:
-            try:
-                if task is None:
-                    self._write()
-                elif isinstance(task, Received):
-                    self._receive(task)
-                else:
-                    self._write()
-                    task()
-            except BaseException as error:
-                self._rows = []
-                self._report(SinkFailed(error))
+    def _work(self, task: Any) -> None:
+        try:
+            if isinstance(task, Received):
+                self._receive(task)
+                return
+            self._write()
+            if task is not None:
+                task()
+        except BaseException as error:
+            self._rows = []
+            self._report(SinkFailed(error))
 
     def _restore(self, number: int, senders: int) -> None:
         first = self._committer is None
@@ -191,7 +188,7 @@ class SinkSide:
             if self._committer is not None:
                 self._committer.close(self._failed)
         finally:
-            self._worker.close()
+            self._attempt = _Attempt(-1, 0, {})
             closed()
 
 

@@ -19,6 +19,7 @@ from headway.errors import UnsupportedPlan
 from headway.frontend.plan import Plan, PlanNode
 from headway.frontend.relations import Expressions, Lowered, PlanLowering, expr_id, field_of, lowers_relation
 from headway.frontend.tree import Tree
+from headway.gateway import jvm_class
 
 Options = tuple[tuple[str, Any], ...]
 _MAX_PRECISION = 38
@@ -197,7 +198,7 @@ def _hll_options(plan: Plan, p: int) -> Options:
 
 
 def _read_hll_tables(plan: Plan, p: int) -> Options:
-    tables = plan.jvm_class("org.apache.spark.sql.catalyst.util.HyperLogLogPlusPlusHelper")
+    tables = jvm_class(plan.spark, "org.apache.spark.sql.catalyst.util.HyperLogLogPlusPlusHelper")
     has_tables = p <= _HLL_LAST_WITH_TABLES
     raw = tuple(tables.RAW_ESTIMATE_DATA()[p - _HLL_LEAST]) if has_tables else ()
     bias = tuple(tables.BIAS_DATA()[p - _HLL_LEAST]) if has_tables else ()

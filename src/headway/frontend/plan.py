@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from headway.errors import InvalidOption, UnsupportedPlan
 from headway.frontend.expressions.completion import complete
 from headway.frontend.tree import Tree, parse
+from headway.gateway import answer_at_once
 
 Flat = list[dict[str, Any]]
 _STREAMS = frozenset({"StreamingRelation", "StreamingRelationV2"})
@@ -81,16 +82,13 @@ class Plan:
     ansi: bool
     time_zone: str
 
-    def jvm_class(self, name: str) -> Any:
-        """A class of the JVM by its full name: one round trip, where package after package is one each."""
-        return getattr(self.spark._jvm, name)
-
 
 def read_plan(df: DataFrame) -> Plan:
     """The plan of `df`, which must be a streaming DataFrame."""
     if not df.isStreaming:
         raise InvalidOption(f"{df!r} is not a streaming DataFrame; make it from spark.readStream")
     spark = df.sparkSession
+    answer_at_once(spark)
     ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"
     analyzed = df._jdf.queryExecution().analyzed()
     text = analyzed.treeString(False, False, _ALL_FIELDS, False, False)
@@ -122,13 +120,14 @@ def _refuse_clocks(tree: Tree) -> None:
 
 def _expressions(value: Any) -> Iterator[dict[str, Any]]:
     """Every expression written anywhere inside a JSON value."""
-    if isinstance(value, dict):
-        if "class" in value:
-            yield value
-        yield from _expressions(list(value.values()))
-    elif isinstance(value, list):
-        for item in value:
-            yield from _expressions(item)
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if "class" in item:
+                yield item
+            item = list(item.values())
+        waiting.extend(inner for inner in reversed(item) if isinstance(inner, dict | list))
 
 
 def _drop_static_expressions(flat: Flat) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from pyspark.sql import types as T
 
 from headway.connectors.python_source import python_data_source
@@ -13,6 +10,7 @@ from headway.dataflow.types import arrow_schema
 from headway.errors import UnsupportedPlan
 from headway.frontend.plan import PlanNode
 from headway.frontend.relations import Lowered, PlanLowering, attribute, lowers_relation
+from headway.gateway import jvm_method, options_of
 
 
 @lowers_relation("StreamingRelationV2")
@@ -21,7 +19,7 @@ def _source(node: PlanNode, lower: PlanLowering) -> Lowered:
     if "catalog" in fields or "identifier" in fields:
         raise UnsupportedPlan("plan node StreamingRelationV2", "a stream of a catalog's table is not supported")
     name = fields["sourceName"]
-    options = _pairs(node.jvm.extraOptions().asCaseSensitiveMap())
+    options = options_of(lower.plan.spark, node.jvm.extraOptions().asCaseSensitiveMap())
     payload = python_data_source(lower.plan.spark, name) or b""
     return _lowered(node, lower, name, options, payload)
 
@@ -30,23 +28,17 @@ def _source(node: PlanNode, lower: PlanLowering) -> Lowered:
 def _file_source(node: PlanNode, lower: PlanLowering) -> Lowered:
     """A source of Spark's first interface: files."""
     source = node.jvm.dataSource()
-    converters = lower.plan.jvm_class("scala.jdk.javaapi.CollectionConverters")
-    return _lowered(node, lower, source.className(), _pairs(converters.asJava(source.options())), b"")
+    as_java = jvm_method(lower.plan.spark, "scala.jdk.javaapi.CollectionConverters", "asJava")
+    options = options_of(lower.plan.spark, as_java(source.options()))
+    return _lowered(node, lower, source.className(), options, b"")
 
 
-def _lowered(
-    node: PlanNode, lower: PlanLowering, name: str, options: Iterable[tuple[str, str]], payload: bytes
-) -> Lowered:
+def _lowered(node: PlanNode, lower: PlanLowering, name: str, options: dict[str, str], payload: bytes) -> Lowered:
     output = [attribute(tree) for tree in node.expressions("output")]
     schema = tuple(field for field, _ in output)
     arrow_schema(schema)
     if any(f.name == "_metadata" and isinstance(f.type, T.StructType) for f in schema):
         raise UnsupportedPlan("column _metadata", "the hidden columns of file sources are not supported")
-    lower_case = tuple(sorted((key.lower(), str(value)) for key, value in options))
+    lower_case = tuple(sorted((key.lower(), str(value)) for key, value in options.items()))
     source = Source(schema, name.lower(), lower_case, payload)
     return Lowered(lower.intern(source), tuple(id_ for _, id_ in output))
-
-
-def _pairs(java_map: Any) -> list[tuple[str, str]]:
-    """Not through the map's iterator: its end is an exception of the JVM, which takes longer than all the rest."""
-    return [(key, java_map[key]) for key in java_map.keySet().toArray()]

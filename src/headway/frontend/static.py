@@ -14,6 +14,7 @@ from headway.dataflow.types import Field, Schema, arrow_schema
 from headway.frontend.expressions.leaves import spark_type
 from headway.frontend.plan import Plan, PlanNode
 from headway.frontend.relations import PlanLowering
+from headway.gateway import jvm_method
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ def static_side(node: PlanNode, lower: PlanLowering) -> Static:
 
 
 def _frame(plan: Plan, jvm_plan: Any) -> DataFrame:
-    datasets = plan.jvm_class("org.apache.spark.sql.classic.Dataset")
-    return DataFrame(datasets.ofRows(plan.spark._jsparkSession, jvm_plan), plan.spark)
+    of_rows = jvm_method(plan.spark, "org.apache.spark.sql.classic.Dataset", "ofRows")
+    return DataFrame(of_rows(plan.spark._jsparkSession, jvm_plan), plan.spark)
 
 
 def _run(frame: DataFrame, schema: Schema) -> StaticTable:

@@ -12,6 +12,7 @@ from headway.errors import UnsupportedPlan
 from headway.frontend.plan import PlanNode
 from headway.frontend.relations import Lowered, PlanLowering, attribute, expr_id, field_of, lowers_relation
 from headway.frontend.tree import parse
+from headway.gateway import jvm_method
 
 
 @lowers_relation("Project")
@@ -64,8 +65,10 @@ def _watermark(node: PlanNode, lower: PlanLowering) -> Lowered:
 
 def _delay_ms(node: PlanNode, lower: PlanLowering) -> int:
     """Spark's own count, which says how long a month is."""
-    watermarks = lower.plan.jvm_class("org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark")
-    return int(watermarks.getDelayMs(node.jvm.delay()))
+    delay_ms = jvm_method(
+        lower.plan.spark, "org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark", "getDelayMs"
+    )
+    return int(delay_ms(node.jvm.delay()))
 
 
 def _below(relation: Relation) -> Iterator[Relation]:

@@ -119,6 +119,18 @@ class QueryMetrics:
     def backlog(self) -> int:
         return sum(source.backlog for source in self.sources.values())
 
+    def moved(self, before: QueryMetrics | None) -> bool:
+        """Whether anything was read, kept, dropped or written; `before` is what the same node told last."""
+        if self.input_rows or self.output_rows:
+            return True
+        if any(state.updated or state.removed or state.late for state in self.states.values()):
+            return True
+        known = {} if before is None else before.sources
+        # A source may move on without rows, over what it leaves out.
+        return any(
+            source.end and (key not in known or source.end != known[key].end) for key, source in self.sources.items()
+        )
+
     def merge(self, other: QueryMetrics) -> None:
         """Add another node's metrics of the same interval; the watermark is the lowest of those known."""
         self._merge_counts(other)

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,11 @@ from headway.connectors.api import SinkCommitter, SinkContext
 from headway.connectors.sinks.base import DriverCommitter, SparkSink, from_ipc, spark_schema, to_ipc
 from headway.dataflow.types import Schema, arrow_schema
 from headway.errors import InvalidOption
+from headway.gateway import jvm_class, jvm_method
+
+_SOURCES = "org.apache.spark.sql.execution.streaming.sources"
+_WARM: dict[Any, set[pa.Schema]] = {}
+"""By JVM: the schemas whose converters are compiled."""
 
 
 class MemorySink(SparkSink):
@@ -74,24 +80,27 @@ class MemoryView:
     """
 
     def __init__(self, spark: Any, name: str, schema: Schema) -> None:
-        jvm = spark._jvm
-        empty = spark.createDataFrame([], spark_schema(schema))._jdf
-        sources = jvm.org.apache.spark.sql.execution.streaming.sources
-        self._sink = sources.MemorySink()
-        self._writer = sources.MemoryDataWriter(0, empty.schema().asNullable())
-        self._arrow = _scala_object(jvm, "org.apache.spark.sql.execution.arrow.ArrowConverters")
-        self._converters = jvm.scala.jdk.javaapi.CollectionConverters
-        self._row_tag = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("org.apache.spark.sql.Row"))
+        struct = spark._jsparkSession.parseDataType(spark_schema(schema).json())
+        self._sink = jvm_class(spark, f"{_SOURCES}.MemorySink")()
+        self._writer = jvm_class(spark, f"{_SOURCES}.MemoryDataWriter")(0, struct.asNullable())
+        self._arrow = _arrow_converters(spark._jvm)
+        self._as_java = jvm_method(spark, "scala.jdk.javaapi.CollectionConverters", "asJava")
+        self._row_tag = _row_tag(spark._jvm)
         self._batches = 0
-        plan = sources.MemoryPlan(self._sink, empty.queryExecution().analyzed().output())
-        dataset = jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan)
-        dataset.createOrReplaceTempView(name)
-        self._warm_up(arrow_schema(schema))
+        output = jvm_method(spark, "org.apache.spark.sql.catalyst.types.DataTypeUtils", "toAttributes")(struct)
+        plan = jvm_class(spark, f"{_SOURCES}.MemoryPlan")(self._sink, output)
+        of_rows = jvm_method(spark, "org.apache.spark.sql.classic.Dataset", "ofRows")
+        of_rows(spark._jsparkSession, plan).createOrReplaceTempView(name)
+        self._warm_up(spark._jvm, arrow_schema(schema))
 
-    def _warm_up(self, schema: pa.Schema) -> None:
-        """Spark compiles its row converter at the first row, half a second that no result should wait for."""
-        nulls = pa.RecordBatch.from_arrays([pa.nulls(1, f.type) for f in schema], schema=schema)
-        self._convert(to_ipc(schema, [nulls]))
+    def _warm_up(self, jvm: Any, schema: pa.Schema) -> None:
+        """Spark compiles its converter of a schema's rows at the first one: half a second that no result should wait
+        for. It keeps the code for the next view."""
+        known = _WARM.setdefault(jvm, set())
+        if schema not in known:
+            nulls = pa.RecordBatch.from_arrays([pa.nulls(1, f.type) for f in schema], schema=schema)
+            self._convert(to_ipc(schema, [nulls]))
+            known.add(schema)
 
     def add(self, data: bytes, replace: bool) -> None:
         """Show the rows of an Arrow IPC stream, after those already there or instead of them."""
@@ -100,9 +109,20 @@ class MemoryView:
 
     def _convert(self, data: bytes) -> Any:
         rows = self._arrow.fromIPCStreamWithIterator(data, None)._1()
-        self._writer.writeAll(self._converters.asJava(rows))
+        self._writer.writeAll(self._as_java(rows))
         return self._writer.commit().data().toArray(self._row_tag)
 
 
-def _scala_object(jvm: Any, name: str) -> Any:
-    return jvm.java.lang.Class.forName(f"{name}$").getField("MODULE$").get(None)
+@cache
+def _arrow_converters(jvm: Any) -> Any:
+    """A Scala object whose methods Java does not see as static ones."""
+    return _class_of(jvm, "org.apache.spark.sql.execution.arrow.ArrowConverters$").getField("MODULE$").get(None)
+
+
+@cache
+def _row_tag(jvm: Any) -> Any:
+    return getattr(jvm, "scala.reflect.ClassTag").apply(_class_of(jvm, "org.apache.spark.sql.Row"))
+
+
+def _class_of(jvm: Any, name: str) -> Any:
+    return getattr(jvm, "java.lang.Class").forName(name)
