@@ -21,7 +21,7 @@ ROW = 3e-6
 """Seconds of a worker that a row takes in all stages; messages add a little."""
 _PARSE = Cost(message=0.0002, row=2e-6, scv=0.1)
 _COLLECT = Cost(message=0.0002, row=1e-6, trigger=0.0005, scv=0.1)
-SECONDS, WARM_UP = 30.0, 10.0
+SECONDS, WARM_UP = 20.0, 5.0
 
 Points = list[tuple["float | str", Scenario]]
 
