@@ -160,5 +160,5 @@ def _right(axis: Any, results: list[CameoResult]) -> None:
         chosen = [r for r in results if r.policy == policy and not isinstance(r.x, str)]
         times = [r.settings["microseconds_per_message"] for r in chosen]
         axis.plot([r.x for r in chosen], times, marker="o", color=colour(policy), label=policy)
-    axis.set(xscale="log", yscale="log", xlabel="rows per message", ylabel="execution time of a message (us)")
+    axis.set(xscale="log", ylim=(0, None), xlabel="rows per message", ylabel="execution time of a message (us)")
     axis.legend()

@@ -54,10 +54,11 @@ def latency_over_x(results: list[CameoResult], path: str, title: str, label: str
 
 def _lines(results: list[CameoResult], label: str, name: str, target: float) -> Callable[[Any], None]:
     def draw(axis: Any) -> None:
+        xs = _ticks(axis, results)
         for policy in values(results, "policy"):
             for which, style in STYLES.items():
                 mine = [r for r in of(results, policy=policy) if r.latency_ms]
-                points = sorted((r.x, r.latency_ms[which]) for r in mine)
+                points = sorted((xs.index(r.x), r.latency_ms[which]) for r in mine)
                 axis.plot(*_columns(points), style, marker="o", ms=3, color=colour(policy), label=f"{policy} {which}")
         axis.axhline(target, color="grey", ls=":", label="target")
         axis.set(yscale="log", xlabel=label, ylabel=name)
@@ -68,13 +69,21 @@ def _lines(results: list[CameoResult], label: str, name: str, target: float) -> 
 
 def _throughput(results: list[CameoResult], label: str, name: str) -> Callable[[Any], None]:
     def draw(axis: Any) -> None:
+        xs = _ticks(axis, results)
         for policy in values(results, "policy"):
-            points = sorted((r.x, r.rows_per_s / 1e6) for r in of(results, policy=policy))
+            points = sorted((xs.index(r.x), r.rows_per_s / 1e6) for r in of(results, policy=policy))
             axis.plot(*_columns(points), marker="o", ms=3, color=colour(policy), label=policy)
         axis.set(xlabel=label, ylabel=name, ylim=(0, None))
         axis.legend(fontsize=7)
 
     return draw
+
+
+def _ticks(axis: Any, results: list[CameoResult]) -> list[Any]:
+    """The horizontal values in order, evenly spaced: some grow by factors, some by steps."""
+    xs = sorted(values(results, "x"))
+    axis.set_xticks(range(len(xs)), [f"{x:,}" for x in xs])
+    return xs
 
 
 def _columns(points: list[tuple[Any, Any]]) -> list[list[Any]]:
