@@ -34,6 +34,7 @@ from headway.observe.metrics import QueryMetrics
 WARM_UP = 3.0
 SETTLE = 1.5
 ROUNDS = 3
+SHORTEST_TURN = 4.0
 TOLD = 2.5
 """Seconds after which what happened before a change of policy has been told: nodes report every second, and so do
 progresses."""
@@ -169,11 +170,12 @@ class Trial:
         hits all alike; then stop the nodes. By policy, what each group did."""
         self.wait()
         groups: dict[str, dict[str, Group]] = {}
-        for _ in range(ROUNDS):
+        rounds = max(1, min(ROUNDS, int(seconds / SHORTEST_TURN)))
+        for _ in range(rounds):
             for name, policy in policies.items():
                 self.headway.policy = policy
                 time.sleep(TOLD)
-                self.measure(seconds / ROUNDS, groups.setdefault(name, {}))
+                self.measure(seconds / rounds, groups.setdefault(name, {}))
         self.finish(list(groups.values()))
         return groups
 
