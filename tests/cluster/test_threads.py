@@ -2,7 +2,7 @@
 
 import threading
 
-from headway.cluster.threads import Lane, Threads
+from headway.threads import Lane, Threads
 
 
 def test_tasks_of_a_lane_keep_their_order_and_never_overlap() -> None:

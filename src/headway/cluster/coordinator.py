@@ -20,10 +20,10 @@ import zmq
 from headway.cluster import protocol
 from headway.cluster.agenda import Agenda
 from headway.cluster.running import Life, RunningQuery
-from headway.cluster.threads import Threads
 from headway.dataflow.types import arrow_schema
 from headway.node.wire import Endpoint, Keys, read_message
 from headway.observe.trace import OperatorRun, TraceWriter
+from headway.threads import Threads
 
 HEARTBEAT = 5.0
 _log = logging.getLogger("headway")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from typing import Any
 
 from headway.cluster.checkpoints import Manifest
@@ -35,12 +36,16 @@ def query_settings(spec: QuerySpec, conf: dict[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in (conf | spec.options).items() if name.lower().startswith("headway.")}
 
 
-def nodes_of(spec: QuerySpec, conf: dict[str, str], nodes: int) -> int:
-    """How many of the session's nodes a query runs on: one if its results must come in order."""
+def members_of(spec: QuerySpec, conf: dict[str, str], nodes: int) -> tuple[int, ...]:
+    """Which of the session's nodes a query runs on: one if its results must come in order.
+
+    The first is the home of the stages that run on one node; queries are spread over the nodes by their ids.
+    """
     asked = "1" if spec.ordered else query_settings(spec, conf).get("headway.nodes", str(nodes))
     if not asked.isdigit() or not 1 <= int(asked) <= nodes:
         raise InvalidOption(f"headway.nodes is {asked!r}; use a whole number from 1 to {nodes}, the nodes there are")
-    return int(asked)
+    home = zlib.crc32(spec.id.encode()) % nodes
+    return tuple((home + i) % nodes for i in range(int(asked)))
 
 
 def checkpoint_interval(spec: QuerySpec, conf: dict[str, str]) -> float:
@@ -66,8 +71,7 @@ def make_deployment(
     stages: tuple[Stage, ...],
     connectors: dict[Source, Connector],
     number: int,
-    nodes: int,
-    home: int,
+    members: tuple[int, ...],
     manifest: Manifest | None,
     checkpoint: str,
     conf: dict[str, str],
@@ -77,7 +81,7 @@ def make_deployment(
     values: dict[int, list[Any]] = {} if manifest is None else manifest.values
     settings = query_settings(spec, conf)
     plans = {
-        stage.id: _source_plan(stage.source, connectors[stage.source], stage.id, nodes, values.get(stage.id))
+        stage.id: _source_plan(stage.source, connectors[stage.source], stage.id, len(members), values.get(stage.id))
         for stage in stages
         if isinstance(stage, InlineStage | PlanStage)
     }
@@ -91,8 +95,7 @@ def make_deployment(
         output_mode=spec.output_mode.lower(),
         latency=target.urgency,
         measuring=target.measuring,
-        nodes=nodes,
-        home=home,
+        members=members,
         epoch=0 if manifest is None else manifest.epoch + 1,
         checkpoint=checkpoint,
         states={} if manifest is None else {stage: tuple(files) for stage, files in manifest.files.items()},

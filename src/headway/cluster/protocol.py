@@ -58,8 +58,8 @@ class SourcePlan:
 class Deployment:
     """A query as nodes run it. `number` is unique for each try to run it; what comes of older ones is ignored.
 
-    `states` are the files of the epoch to restore, by stage, and `values` what operators put beside them. `home` is the
-    node of the stages that run on one.
+    `members` are the nodes it runs on, the first that of the stages that run on one. `states` are the files of the
+    epoch to restore, by stage, and `values` what operators put beside them.
     """
 
     number: int
@@ -73,8 +73,7 @@ class Deployment:
     latency: float | None
     measuring: bool
     """The target is not known yet: nothing is judged by it."""
-    nodes: int
-    home: int
+    members: tuple[int, ...]
     epoch: int
     checkpoint: str
     states: dict[int, tuple[str, ...]]

@@ -18,7 +18,6 @@ import pickle
 import threading
 import time
 import traceback
-import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from pyspark import cloudpickle
 from headway.cluster import protocol
 from headway.cluster.checkpoints import CheckpointStore, Manifest
 from headway.cluster.measured import Measured
-from headway.cluster.planning import checkpoint_interval, make_deployment, nodes_of, plan_stages
+from headway.cluster.planning import checkpoint_interval, make_deployment, members_of, plan_stages
 from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
 from headway.cluster.target import Target
 from headway.dataflow.query import QuerySpec
@@ -72,9 +71,7 @@ class RunningQuery:
         self._coordinator = coordinator
         self.stages, self._connectors = plan_stages(spec)
         assert spec.checkpoint is not None
-        self.nodes = nodes_of(spec, coordinator.conf, coordinator.nodes)
-        self._home = zlib.crc32(spec.id.encode()) % self.nodes
-        """The node of the stages that run on one."""
+        self._members = members_of(spec, coordinator.conf, coordinator.nodes)
         self._interval = checkpoint_interval(spec, coordinator.conf)
         self._store = CheckpointStore(spec.checkpoint)
         self._store.check_plan(self.stages)
@@ -161,17 +158,17 @@ class RunningQuery:
     def describe(self, trace: TraceWriter) -> None:
         """Write the header of this query to a trace, if it has none there."""
         spec, mode = self.spec, self.spec.output_mode.lower()
-        trace.header(self.number, spec.name or spec.id, self.target.latency, self._home, self.stages, mode)
+        trace.header(self.number, spec.name or spec.id, self.target.latency, self._members, self.stages, mode)
 
     def _tell(self, order: Any) -> None:
         """To all nodes of this query."""
-        for node in range(self.nodes):
+        for node in self._members:
             self._coordinator.send(node, order)
 
     def _sink_nodes(self) -> int:
         last = self.stages[-1]
         assert isinstance(last, SinkStage)
-        return self.nodes if last.placement == "everywhere" else 1
+        return len(self._members) if last.placement == "everywhere" else 1
 
     def _restored(self, manifest: Manifest | None) -> None:
         self._manifest = manifest
@@ -187,7 +184,7 @@ class RunningQuery:
         self._deployed = set()
         try:
             deployment = make_deployment(
-                self.spec, self.stages, self._connectors, self.number, self.nodes, self._home, self._manifest,
+                self.spec, self.stages, self._connectors, self.number, self._members, self._manifest,
                 self._store.root, self._coordinator.conf, self.target,
             )  # fmt: skip
             pickled = cloudpickle.dumps(deployment)
@@ -198,7 +195,7 @@ class RunningQuery:
 
     def deployed(self, node: int) -> None:
         self._deployed.add(node)
-        if len(self._deployed) == self.nodes and self.life is Life.DEPLOYING:
+        if len(self._deployed) == len(self._members) and self.life is Life.DEPLOYING:
             self._next_barrier = time.time() + self._interval
             self._stirred = True
             self._tell(protocol.Run(self.number))
@@ -286,7 +283,7 @@ class RunningQuery:
 
     def _commit_if_complete(self, epoch: _Epoch) -> None:
         sink = self.spec.sink
-        if len(epoch.passed) < self.nodes or (sink.to_driver and epoch.prepared is None):
+        if len(epoch.passed) < len(self._members) or (sink.to_driver and epoch.prepared is None):
             return
         manifest = Manifest(epoch.barrier.epoch)
         sink_stage = self.stages[-1].id

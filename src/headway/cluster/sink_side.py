@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from headway.cluster.checkpoints import CheckpointStore, Manifest
-from headway.cluster.threads import Lane, Threads
 from headway.connectors.api import Sink, SinkCommitter
 from headway.node.message import Barrier, Message
+from headway.threads import Lane, Threads
 
 AT_ONCE = 256
 

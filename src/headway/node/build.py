@@ -49,6 +49,9 @@ class Build:
     def __init__(self, deployment: Deployment, node: int, host: Host, compiler: Compiler) -> None:
         self.deployment = deployment
         self.node = node
+        self._home = deployment.members[0]
+        """The node of the stages that run on one."""
+        self._rank = deployment.members.index(node)
         self.host = host
         self._compiler = compiler
         self.operators: dict[int, Operator] = {}
@@ -73,7 +76,7 @@ class Build:
         self._restore()
 
     def _runs(self, stage: Stage, node: int) -> bool:
-        return stage.placement == "everywhere" or node == self.deployment.home
+        return stage.placement == "everywhere" or node == self._home
 
     def _to_driver(self, operator: DriverSink, send: Callable[[int, Message], None]) -> None:
         stage = operator.stage
@@ -82,7 +85,7 @@ class Build:
         self.remote_ports[stage, stage, DRIVER] = port
 
     def _nodes(self, stage: Stage) -> Sequence[int]:
-        return range(self.deployment.nodes) if stage.placement == "everywhere" else (self.deployment.home,)
+        return self.deployment.members if stage.placement == "everywhere" else (self._home,)
 
     def channels(self, stage: Stage) -> list[ChannelKey]:
         """The channels into this node's operator of `stage`, one per upstream operator."""
@@ -138,7 +141,7 @@ class Build:
         for stage, operator in self.operators.items():
             files = deployment.states.get(stage, ())
             if isinstance(operator, ChainOperator):
-                files = tuple(f for i, f in enumerate(files) if i % deployment.nodes == self.node)
+                files = tuple(f for i, f in enumerate(files) if i % len(deployment.members) == self._rank)
             values = deployment.values.get(stage, ())
             if files or values:
                 tables = [State(read_state(deployment.checkpoint, file)) for file in files]
@@ -151,7 +154,7 @@ class Build:
 
     def inline(self, stage: InlineStage) -> Operator:
         plan = self.deployment.sources[stage.id]
-        mine = [(i, p) for i, p in enumerate(plan.positions) if i % self.deployment.nodes == self.node]
+        mine = [(i, p) for i, p in enumerate(plan.positions) if i % len(self.deployment.members) == self._rank]
         partitions = [(i, plan.connector.open(p)) for i, p in mine]  # type: ignore[union-attr]
         consumers = [s for s in self.deployment.stages if any(edge.upstream == stage.id for edge in s.inputs)]
         columns = {event_column(s.chain) for s in consumers if isinstance(s, ChainStage)}

@@ -41,11 +41,17 @@ class Deployed:
         self.arrival = node.arrival
         self.now = node.clock.now
         self.dispatcher = node.dispatcher
+        self.threads = node.threads
         self.build = Build(deployment, node.index, self, node.compiler)
         self.build.build(self._transmit, self._to_driver)
         self.operators = self.build.operators
         self._gathering = Gathering(len(self.operators))
         self._acknowledge_remote()
+
+    @property
+    def polls(self) -> int:
+        """How many sources the node polls for this query."""
+        return sum(isinstance(operator, InlineOperator) and operator.polls for operator in self.operators.values())
 
     def sources(self) -> int:
         return self._node.polled

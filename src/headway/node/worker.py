@@ -34,10 +34,10 @@ from headway.node.dispatcher import Dispatcher
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator, State
 from headway.node.operators.planned import PlanOperator
-from headway.node.operators.source import InlineOperator
 from headway.node.snapshots import write_states
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
 from headway.observe.trace import OperatorRun
+from headway.threads import Threads
 
 REPORT_EVERY = 1.0
 COORDINATOR_SILENCE = 60.0
@@ -72,6 +72,7 @@ class Node:
             self._poller.register(source, zmq.POLLIN)
         self._poller.register(self._wake_fd, zmq.POLLIN)
         self._writer = ThreadPoolExecutor(1, "snapshots")
+        self.threads = Threads("sink")
         self._recorded: deque[OperatorRun] | None = None
         """Not None iff runs are recorded."""
         self._arrivals = 0
@@ -284,7 +285,7 @@ class Node:
             text = "".join(traceback.format_exception(error))
             self.tell(protocol.Failed(deployment.number, self.index, text, None))
             return
-        self._count_polled()
+        self.polled += self._deployed[deployment.number].polls
         if deployment.compile == "first":
             self._unready.append(self._deployed[deployment.number])
         else:
@@ -297,14 +298,12 @@ class Node:
             self._unready.remove(deployed)
             self.tell(protocol.Deployed(deployed.number, self.index))
 
-    def _count_polled(self) -> None:
-        self.polled = sum(isinstance(operator, InlineOperator) and operator.polls for operator in self._operators())
-
     def _undeploy(self, number: int) -> None:
         deployed = self._deployed.pop(number, None)
-        self._count_polled()
-        if deployed is not None and not deployed.closed:
-            deployed.close()
+        if deployed is not None:
+            self.polled -= deployed.polls
+            if not deployed.closed:
+                deployed.close()
         self.tell(protocol.Undeployed(number, self.index))
 
     def _committed(self, number: int, positions: dict[int, Any]) -> None:

@@ -36,11 +36,17 @@ class TraceWriter:
         self._known: set[int] = set()
 
     def header(
-        self, number: int, name: str, latency: float | None, home: int, stages: Sequence[Stage], output_mode: str
+        self,
+        number: int,
+        name: str,
+        latency: float | None,
+        members: Sequence[int],
+        stages: Sequence[Stage],
+        output_mode: str,
     ) -> None:
         if number not in self._known:
             self._known.add(number)
-            described = [_described(stage, stages, home, output_mode) for stage in stages]
+            described = [_described(stage, stages, members, output_mode) for stage in stages]
             self._line({"query": name, "number": number, "latency": latency, "nodes": self._nodes, "stages": described})
 
     def runs(self, node: int, runs: Sequence[OperatorRun]) -> None:
@@ -55,7 +61,7 @@ class TraceWriter:
         self._file.write(json.dumps(value) + "\n")
 
 
-def _described(stage: Stage, stages: Sequence[Stage], home: int, output_mode: str) -> dict[str, Any]:
+def _described(stage: Stage, stages: Sequence[Stage], members: Sequence[int], output_mode: str) -> dict[str, Any]:
     collects = stages[stage.inputs[0].upstream] if isinstance(stage, MergeStage) else stage
     windows = windows_of(collects.chain, output_mode) if isinstance(collects, ChainStage) else None
     return {
@@ -63,5 +69,5 @@ def _described(stage: Stage, stages: Sequence[Stage], home: int, output_mode: st
         "kind": type(stage).__name__.removesuffix("Stage").lower(),
         "inputs": [{"upstream": edge.upstream, "edge": edge.kind} for edge in stage.inputs],
         "windows": None if windows is None else windows._asdict(),
-        "placement": stage.placement if stage.placement == "everywhere" else [home],
+        "placement": list(members) if stage.placement == "everywhere" else [members[0]],
     }

@@ -25,6 +25,7 @@ from headway.observe.metrics import QueryMetrics
 from headway.observe.misses import Spent
 from headway.scheduling import Converter, PriorityContext, Profile
 from headway.scheduling.contexts import EARLIEST
+from headway.threads import Threads
 
 if TYPE_CHECKING:
     from headway.node.dispatcher import Dispatcher
@@ -51,6 +52,7 @@ class Host(Protocol):
     metrics: QueryMetrics
     latency: float | None
     dispatcher: Dispatcher
+    threads: Threads
 
     def now(self) -> float: ...
 

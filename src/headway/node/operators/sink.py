@@ -7,14 +7,33 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from headway.connectors.api import SinkWriter
 from headway.node.message import Barrier, Message
 from headway.node.operators.base import Head, Host, Operator, State
 from headway.node.ports import Channel, ChannelKey, Port
-from headway.node.threads import Worker
 from headway.observe.misses import Result, Spent
+from headway.threads import Lane
+
+
+class _Task(NamedTuple):
+    """A message for the writer's thread, and when the operator took it."""
+
+    message: Message
+    taken: float
+    epoch: int
+
+
+class _Done(NamedTuple):
+    task: _Task
+    receipt: object
+    time: float
+
+
+_CLOSE = _Task(Message(), 0.0, -1)
 
 
 class InlineSink(Operator):
@@ -87,7 +106,7 @@ class DriverSink(Operator):
 
 
 class ThreadedSink(InlineSink):
-    """A writer that may block, in a thread of its own; a bounded number of messages waits for it."""
+    """A writer that may block, in a thread of the node's; a bounded number of messages waits for it."""
 
     LIMIT = 16
 
@@ -96,54 +115,63 @@ class ThreadedSink(InlineSink):
     ) -> None:
         super().__init__(host, stage, channels, writer, epoch, at_commit)
         self._waiting = 0
-        self._worker = Worker(f"sink {stage}", self._work, lambda: host.notify(self), limit=1 << 20)
+        self._done: deque[_Done | BaseException] = deque()
+        self._failed = False
+        self._closed = False
+        self._lane = Lane(host.threads, self._work)
 
-    def start(self) -> None:
-        self._worker.start()
+    def _work(self, task: _Task | None) -> None:
+        """In a thread."""
+        if task is _CLOSE:
+            self._writer.close(self._failed)
+        elif task is not None and not (self._failed or self._closed):
+            try:
+                self._done.append(_Done(task, self._do(task), self.host.now()))
+            except BaseException as error:
+                self._failed = True
+                self._done.append(error)
+            self.host.notify(self)
 
-    def _work(self, worker: Worker) -> None:
-        failed = True
-        try:
-            while (task := worker.get()) is not None:
-                message, taken, epoch = task
-                worker.give((message, taken, self._do(message, epoch), self.host.now()))
-            failed = False
-        finally:
-            self._writer.close(failed)
-
-    def _do(self, message: Message, epoch: int) -> object:
-        if message.barrier is not None:
-            return self._writer.prepare(message.barrier.epoch)
-        self._writer.write(message.batch, epoch)
+    def _do(self, task: _Task) -> object:
+        if task.message.barrier is not None:
+            return self._writer.prepare(task.message.barrier.epoch)
+        self._writer.write(task.message.batch, task.epoch)
         return None
 
     def _head(self) -> Head | None:
-        if self._worker.results:
+        if self._done:
             return self._own_head(self.host.now())
         return super()._head() if self._waiting < self.LIMIT else None
 
     def run(self) -> None:
-        while self._worker.results:
-            message, taken, receipt, now = self._worker.take()
-            self._waiting -= 1
-            if message.barrier is not None:
-                self.host.passed(self, message.barrier, self._receipt(receipt))
-            else:
-                self._record(message, message.spent.and_then(service=now - taken), now)
+        while self._done:
+            self._take_done(self._done.popleft())
         if self._waiting < self.LIMIT:
             super().run()
         else:
             self.queued = False
 
+    def _take_done(self, done: _Done | BaseException) -> None:
+        if isinstance(done, BaseException):
+            raise done
+        self._waiting -= 1
+        message, taken, _ = done.task
+        if message.barrier is not None:
+            self.host.passed(self, message.barrier, self._receipt(done.receipt))
+        else:
+            self._record(message, message.spent.and_then(service=done.time - taken), done.time)
+
     def on_rows(self, channel: Channel, message: Message) -> None:
-        self._waiting += 1
-        now = self.host.now()
-        self._worker.put((message._replace(spent=self.spent()), now, self._epoch))
+        self._put(message._replace(spent=self.spent()))
 
     def on_barrier(self, barrier: Barrier) -> None:
-        self._waiting += 1
-        self._worker.put((Message(barrier=barrier), 0.0, self._epoch))
+        self._put(Message(barrier=barrier))
         self._epoch = barrier.epoch + 1
 
+    def _put(self, message: Message) -> None:
+        self._waiting += 1
+        self._lane.put(_Task(message, self.host.now(), self._epoch))
+
     def close(self) -> None:
-        self._worker.close()
+        self._closed = True
+        self._lane.put(_CLOSE)
