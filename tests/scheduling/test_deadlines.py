@@ -29,14 +29,34 @@ def with_history(policy: Llf, converter: Converter, lag: float = 2.0, until: int
         send(policy, converter, n / 2, n / 2 + lag)
 
 
-def test_a_source_is_due_a_target_after_its_rows_came_less_the_path() -> None:
+def test_a_source_is_due_a_target_after_its_rows_came_less_the_path_below_it() -> None:
     made = Llf().at_source(Converter("query", 5.0, cost=2.0, path=1.0), 30.0, 31.0)
-    assert made == PriorityContext(30.0, 32.0, None, 30.0, 5.0, "query", None)
+    assert made == PriorityContext(30.0, 34.0, None, 30.0, 5.0, "query", None)
+
+
+def test_of_equal_times_what_a_source_gave_goes_before_its_next_poll() -> None:
+    policy, queue = Llf(), Llf().queue()
+    chain = Converter("query", 5.0, cost=2.0, path=1.0)
+    source = Converter("query", 5.0, cost=4.0, path=3.0)
+    queue.push("chain", policy.at_operator(chain, CAUSE, None, 30.0, 0, 31.0), 1, 31.0)
+    queue.push("source", policy.at_source(source, 30.0, 31.0), 2, 31.0)
+    assert queue.pop(31.0) == "chain"
+
+
+def test_a_poll_that_can_complete_no_window_waits_for_its_end() -> None:
+    policy = Llf()
+    windows = Windows(10_000_000, 10_000_000)
+    chain = Converter("query", 5.0, windows, cost=2.0)
+    source = Converter("query", 5.0, windows, path=2.0, reached=chain.reached)
+    assert policy.at_source(source, 12.0, 12.0).priority == 15.0, "nothing is known yet"
+    rows = policy.at_operator(chain, CAUSE, 12_000_000, 12.0, 0, 12.0)
+    poll = policy.at_source(source, 13.0, 13.0)
+    assert rows.priority == poll.priority == 20.0 + 5.0 - 2.0
 
 
 def test_a_message_to_a_regular_operator_goes_by_its_own_time() -> None:
     made = Llf().at_operator(Converter("query", 5.0, cost=2.0, path=1.0), CAUSE, 7 * SECOND, 30.0, 0, 31.0)
-    assert made == PriorityContext(7.0, 32.0, 7 * SECOND, 30.0, 5.0, "query", "tag")
+    assert made == PriorityContext(30.0, 32.0, 7 * SECOND, 30.0, 5.0, "query", "tag")
 
 
 def test_a_query_without_a_target_is_never_due() -> None:
@@ -48,7 +68,7 @@ def test_rows_wait_for_the_expected_end_of_their_window() -> None:
     with_history(policy, converter)
     made = send(policy, converter, 9.5, 11.5)
     assert made.p == 10 * SECOND
-    assert made.local == 10.0
+    assert made.local == made.t == 12.0
     assert made.t == pytest.approx(12.0)
     assert made.priority == pytest.approx(12.0 + 5.0 - 2.0 - 1.0)
 
@@ -137,7 +157,9 @@ def test_without_semantics_no_deadline_is_extended() -> None:
 
 def test_without_topology_the_path_does_not_count() -> None:
     policy = Llf(Knowledge(topology=False))
-    assert policy.at_source(Converter("query", 5.0, cost=2.0, path=1.0), 30.0, 30.0).priority == 33.0
+    converter = Converter("query", 5.0, cost=2.0, path=1.0)
+    assert policy.at_source(converter, 30.0, 30.0).priority == 35.0
+    assert policy.at_operator(converter, CAUSE, None, 30.0, 0, 30.0).priority == 33.0
 
 
 @pytest.mark.parametrize("kind", [Llf, Sjf])

@@ -102,6 +102,10 @@ class Build:
         output = self._output(operator, consumer, number, edge, transmit, converter)
         operator.outputs = [*operator.outputs, output]
         operator.converters.append(converter)
+        if isinstance(operator, InlineOperator) and len(operator.converters) == 1:
+            # How urgent a poll is depends on how far what it brings is from a window's end.
+            own = operator.own
+            own.windows, own.progress, own.reached = converter.windows, converter.progress, converter.reached
 
     def _converter(self, windows: Windows | None) -> Converter:
         deployment = self.deployment

@@ -25,7 +25,7 @@ class PriorityContext(NamedTuple):
     """How urgent a message is; the lower a priority, the sooner. The message's serial number is its id."""
 
     local: float
-    """Order among the messages of one operator: frontier progress, in Cameo's own policies."""
+    """Order among the messages of one operator: frontier time, in Cameo's own policies."""
     priority: float
     """Order among operators: the latest time to start, in Cameo's own policies."""
     p: int | None

@@ -4,7 +4,11 @@
 2. Semantics: rows that wait for a window's end need not hurry. t is then the frontier time, at which the window is
    expected to be complete. The message that completes a window hurries, as does all it causes; so does a message of
    which the frontier time is not known.
-3. What the policy knows may be narrowed, and the costs it works with perturbed: see `Knowledge`.
+3. A source is read when nothing that it gave before is as urgent: its own cost does not count, so that of equal
+   deadlines those downstream, which were pushed first, go first. Else it would run ahead until there is no more room.
+4. Among the messages of an operator the earlier frontier time goes first. (Cameo orders by frontier progress, of which
+   it is the time; so inputs with and without event time compare.)
+5. What the policy knows may be narrowed, and the costs it works with perturbed: see `Knowledge`.
 """
 
 from __future__ import annotations
@@ -50,13 +54,17 @@ class Deadlines(Policy):
         raise NotImplementedError
 
     def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
-        return self._context(converter, None, t, None)
+        if converter.windows is not None and converter.reached and self.knowledge.semantics:
+            # The source that is behind completes the window.
+            frontier = converter.windows.frontier(min(converter.reached.values()))
+            t = self._expected(converter, frontier, t)
+        return self._context(converter, 0.0, None, t, None)
 
     def at_operator(
         self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
     ) -> PriorityContext:
         if p is None or converter.windows is None or not self.knowledge.semantics:
-            return self._context(converter, p, t, cause.tag)
+            return self._context(converter, converter.cost, p, t, cause.tag)
         number = converter.windows.number(p)
         reached = converter.reached.get(partition)
         if converter.progress is not None:
@@ -64,11 +72,13 @@ class Deadlines(Policy):
         if reached is None or number > reached:
             converter.reached[partition] = number
             if reached is not None:  # it completes a window
-                return self._context(converter, converter.windows.frontier(reached), t, cause.tag)
+                frontier = converter.windows.frontier(reached)
+                return self._context(converter, converter.cost, frontier, t, cause.tag)
         else:
             number = reached
         frontier = converter.windows.frontier(number)
-        return self._context(converter, frontier, self._expected(converter, frontier, t), cause.tag)
+        t = self._expected(converter, frontier, t)
+        return self._context(converter, converter.cost, frontier, t, cause.tag)
 
     def _expected(self, converter: Converter, frontier: int, t: float) -> float:
         """PROGRESSMAP: when the frontier is expected; t, as for a regular operator, if that is not known."""
@@ -77,13 +87,12 @@ class Deadlines(Policy):
         expected = converter.progress.time_of(frontier)
         return t if expected is None else max(t, expected)
 
-    def _context(self, converter: Converter, p: int | None, t: float, tag: object) -> PriorityContext:
-        cost = converter.cost
+    def _context(self, converter: Converter, cost: float, p: int | None, t: float, tag: object) -> PriorityContext:
         if self.knowledge.cost_error:
             cost += self._random.gauss(0.0, self.knowledge.cost_error)
         path = converter.path if self.knowledge.topology else 0.0
         priority = self.urgency(t, converter.latency, cost, path)
-        return PriorityContext(t if p is None else p / 1e6, priority, p, t, converter.latency, converter.query, tag)
+        return PriorityContext(t, priority, p, t, converter.latency, converter.query, tag)
 
     def queue(self, workers: int = 1) -> Queue:
         return PriorityQueue(self._grain, self._patience, self._share, workers=workers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway.scheduling.api import Queue
+from headway.scheduling.contexts import Converter, PriorityContext
 from headway.scheduling.deadlines import Deadlines
 from headway.scheduling.queue import PriorityQueue
 
@@ -17,6 +18,9 @@ class Sjf(Deadlines):
 
     def urgency(self, t: float, latency: float, cost: float, path: float) -> float:
         return cost
+
+    def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
+        return self._context(converter, converter.cost, None, t, None)
 
     def queue(self, workers: int = 1) -> Queue:
         # A cost is no time: nothing is overdue by it.

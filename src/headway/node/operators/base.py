@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -288,6 +289,8 @@ class Operator:
     def broadcast(self, message: Message) -> None:
         """Send a mark to every operator downstream. It hurries as rows do that no window holds back."""
         for output, converter in zip(self.outputs, self.converters, strict=True):
-            marked = message._replace(context=self._context(converter, None, message.t, message.partition))
+            context = self._context(converter, None, message.t, message.partition)
+            # Marks are cheap, and others wait for them: an operator takes one as soon as it is the next of its channel.
+            marked = message._replace(context=context._replace(local=-inf))
             for port in output.ports:
                 port.send(marked)

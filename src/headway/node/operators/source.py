@@ -106,7 +106,7 @@ class InlineOperator(Operator):
             polled = partition.poll(now, MAX_ROWS)
             if polled is not None:
                 more = more or polled.batch.num_rows >= MAX_ROWS
-                self._due_since = polled.last_arrival
+                self._due_since = max(self._due_since, polled.last_arrival)
                 self._give(number, polled, now, blocked)
         self._pass_barriers()
         self._plan_next(now, more)
