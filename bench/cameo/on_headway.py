@@ -77,8 +77,8 @@ class Group:
     seconds: float = 0.0
     cpu: float = 0.0
     """Processor seconds that the nodes had meanwhile, for all groups."""
-    counted: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """By job: rows, and the seconds of the progresses that counted them."""
+    counted: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By job: rows read, and in how many seconds."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     met: int = 0
     results: int = 0
@@ -91,7 +91,7 @@ class Group:
 
     @property
     def rows_per_s(self) -> float:
-        return sum(rows / seconds for rows, seconds in self.counted.values())
+        return sum(rows / seconds for rows, seconds in self.counted.values() if seconds)
 
     @property
     def share_met(self) -> float:
@@ -186,10 +186,12 @@ class Trial:
         began, cpu = time.time(), node_seconds()
         time.sleep(seconds)
         totals, ended, cpu = self.totals(), time.time(), node_seconds() - cpu
+        progress = {name: running.recentProgress for name, running in self._queries.items()}
+        told = max(_time(p) for made in progress.values() for p in made)
         for job in self._jobs:
             group = groups.setdefault(job.group, Group())
             self._count(group, job, totals[job.name], ended - began)
-            _add_progress(group, job, self._queries[job.name].recentProgress, began, self._t0_us / 1e6)
+            _add_progress(group, job, progress[job.name], (began, told), self._t0_us / 1e6)
         for group in groups.values():
             group.seconds += ended - began
             group.cpu += cpu
@@ -207,10 +209,7 @@ class Trial:
 
     def rows_per_s(self, seconds: float) -> float:
         """What all jobs together read in the time to come."""
-        began = time.time()
-        time.sleep(seconds + 1.0)
-        self._raise_errors()
-        return sum(_rate(query.recentProgress, began) for query in self._queries.values())
+        return sum(group.rows_per_s for group in self.measure(seconds + 1.0).values())
 
     def start(self) -> None:
         """Start all queries; the first message is due when they run."""
@@ -273,27 +272,20 @@ class Trial:
         return once and correct(answer, expected, window_us), windows
 
 
-def _add_progress(group: Group, job: Job, progress: list[Any], began: float, t0: float) -> None:
-    """Rows of the progresses that lie in the measured time, and the timeline."""
+def _add_progress(group: Group, job: Job, progress: list[Any], span: tuple[float, float], t0: float) -> None:
+    """Rows read in a span of time, by the progresses' parts of it, and the timeline. A query that was not told of has
+    read nothing."""
+    began, told = span
+    rows, seconds = group.counted.get(job.name, (0.0, 0.0))
     for p in progress:
-        at = _time(p)
-        if at <= began:
-            continue
-        seconds = max(p["batchDuration"] / 1000, 1e-3)
-        latency = p["headway"]["latency"]["e2eLatencyMs"]
-        if at - seconds >= began - 0.05:
-            rows, span = group.counted.get(job.name, (0, 0.0))
-            group.counted[job.name] = rows + p["numInputRows"], span + seconds
-        point = round(at - t0, 3), round(p["numInputRows"] / seconds), latency.get("P50", -1), latency.get("P99", -1)
-        group.timeline.append((job.name, *point))
+        at, length = _time(p), max(p["batchDuration"] / 1000, 1e-3)
+        if at > began:
+            rows += p["numInputRows"] * (at - max(began, at - length)) / length
+            latency = p["headway"]["latency"]["e2eLatencyMs"]
+            point = round(at - t0, 3), round(p["numInputRows"] / length), latency.get("P50", -1), latency.get("P99", -1)
+            group.timeline.append((job.name, *point))
+    group.counted[job.name] = rows, seconds + max(0.0, told - began)
 
 
 def _time(progress: Any) -> float:
     return datetime.fromisoformat(progress["timestamp"]).timestamp()
-
-
-def _rate(progress: list[Any], since: float) -> float:
-    """Rows/s of the progresses made wholly after `since`."""
-    inside = [p for p in progress if _time(p) > since + 1]
-    span = sum(p["batchDuration"] for p in inside) / 1000
-    return sum(p["numInputRows"] for p in inside) / span if span else 0.0
