@@ -105,7 +105,8 @@ class Build:
         if isinstance(operator, InlineOperator) and len(operator.converters) == 1:
             # How urgent a poll is depends on how far what it brings is from a window's end.
             own = operator.own
-            own.windows, own.progress, own.reached = converter.windows, converter.progress, converter.reached
+            own.windows, own.progress = converter.windows, converter.progress
+            own.reached, own.ends = converter.reached, converter.ends
 
     def _converter(self, windows: Windows | None) -> Converter:
         deployment = self.deployment

@@ -57,8 +57,10 @@ class Dispatcher:
 
     def ready(self, operator: Operator, context: PriorityContext, arrival: int, now: float) -> None:
         """The operator can run."""
+        # What a source could read came from outside, whoever says so.
+        worker = 0 if self._running and operator.channels else None
         try:
-            self._queue.push(operator, context, arrival, now, 0 if self._running else None)
+            self._queue.push(operator, context, arrival, now, worker)
         except Exception as error:
             self._fall_back(error)
 

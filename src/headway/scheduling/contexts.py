@@ -68,6 +68,8 @@ class Converter:
     replies: dict[Hashable, ReplyContext] = field(default_factory=dict)
     reached: dict[Hashable, int] = field(default_factory=dict)
     """Per source partition, the number of the window that its event time has come to."""
+    ends: dict[int, float] = field(default_factory=dict)
+    """When the frontier that is waited for is expected, and no other: by frontier progress."""
     own: Any = None
     """For a policy of one's own."""
 

@@ -4,22 +4,28 @@
 2. Semantics: rows that wait for a window's end need not hurry. t is then the frontier time, at which the window is
    expected to be complete. The message that completes a window hurries, as does all it causes; so does a message of
    which the frontier time is not known.
-3. A source is read when nothing that it gave before is as urgent: its own cost does not count, so that of equal
+3. Deadlines that are nearly equal are equal, and then whoever came first goes first: the noise of measured costs and
+   fits would let one of many like queries wait for all others, all the time.
+4. A source is read when nothing that it gave before is as urgent: its own cost does not count, so that of equal
    deadlines those downstream, which were pushed first, go first. Else it would run ahead until there is no more room.
-4. Among the messages of an operator the earlier frontier time goes first. (Cameo orders by frontier progress, of which
+5. Among the messages of an operator the earlier frontier time goes first. (Cameo orders by frontier progress, of which
    it is the time; so inputs with and without event time compare.)
-5. What the policy knows may be narrowed, and the costs it works with perturbed: see `Knowledge`.
+6. What the policy knows may be narrowed, and the costs it works with perturbed: see `Knowledge`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from math import floor, inf
 from random import Random
 
 from headway.scheduling.api import Policy, Queue
 from headway.scheduling.contexts import Converter, PriorityContext
 from headway.scheduling.queue import GRAIN, PATIENCE, SHARE, PriorityQueue
+
+STEPS = 64
+"""The time at which a window is expected to be complete is known to this part of its slide, on the early side."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,15 @@ class Knowledge:
     semantics: bool = True
     topology: bool = True
     cost_error: float = 0.0
+
+
+def _coarse(time: float, step: float) -> float:
+    """The last multiple of a step up to a time.
+
+    >>> _coarse(10.37, 0.25), _coarse(inf, 0.25), _coarse(1.5, 0.0)
+    (10.25, inf, 1.5)
+    """
+    return floor(time / step) * step if step > 0.0 and -inf < time < inf else time
 
 
 class Deadlines(Policy):
@@ -52,6 +67,10 @@ class Deadlines(Policy):
     def urgency(self, t: float, latency: float, cost: float, path: float) -> float:
         """The global priority of a message whose frontier time is t."""
         raise NotImplementedError
+
+    def priority(self, urgency: float) -> float:
+        """What the queue compares: differences below the re-scheduling grain do not count."""
+        return _coarse(urgency, self._grain)
 
     def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
         if converter.windows is not None and converter.reached and self.knowledge.semantics:
@@ -81,17 +100,28 @@ class Deadlines(Policy):
         return self._context(converter, converter.cost, frontier, t, cause.tag)
 
     def _expected(self, converter: Converter, frontier: int, t: float) -> float:
-        """PROGRESSMAP: when the frontier is expected; t, as for a regular operator, if that is not known."""
+        """PROGRESSMAP: when the frontier is expected; t, as for a regular operator, if that is not known.
+
+        One time counts for all that wait for a frontier: were it to waver with every message, so would their order.
+        """
+        assert converter.windows is not None
         if converter.progress is None:
             return frontier / 1e6
-        expected = converter.progress.time_of(frontier)
-        return t if expected is None else max(t, expected)
+        expected = converter.ends.get(frontier)
+        if expected is None:
+            expected = converter.progress.time_of(frontier)
+            if expected is None:
+                return t
+            expected = _coarse(expected, converter.windows.slide / 1e6 / STEPS)
+            converter.ends.clear()
+            converter.ends[frontier] = expected
+        return max(t, expected)
 
     def _context(self, converter: Converter, cost: float, p: int | None, t: float, tag: object) -> PriorityContext:
         if self.knowledge.cost_error:
             cost += self._random.gauss(0.0, self.knowledge.cost_error)
         path = converter.path if self.knowledge.topology else 0.0
-        priority = self.urgency(t, converter.latency, cost, path)
+        priority = self.priority(self.urgency(t, converter.latency, cost, path))
         return PriorityContext(t, priority, p, t, converter.latency, converter.query, tag)
 
     def queue(self, workers: int = 1) -> Queue:

@@ -19,6 +19,9 @@ class Sjf(Deadlines):
     def urgency(self, t: float, latency: float, cost: float, path: float) -> float:
         return cost
 
+    def priority(self, urgency: float) -> float:
+        return urgency
+
     def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
         return self._context(converter, converter.cost, None, t, None)
 
