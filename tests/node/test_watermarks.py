@@ -120,3 +120,26 @@ def test_the_order_in_which_channels_end_a_round_does_not_matter(order: str) -> 
     for channel in order:
         inputs.update(channel, told[channel])
     assert inputs.current.value == 20
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 50), st.floats(0.0, 3.0), st.sampled_from("oore")), max_size=40
+    )
+)
+def test_what_is_remembered_is_what_would_be_computed(events: list[tuple[int, int, float, str]]) -> None:
+    """o: rows, r: rows of a round, e: the round's end. Asked now and then, or all the time afresh: the same answers."""
+    kept, fresh = SourceWatermark(2, 5.0), SourceWatermark(2, 5.0)
+    now = 0.0
+    for partition, highest, passed, kind in events:
+        now += passed
+        fresh._holds_until = float("-inf")
+        for watermark in (kept, fresh):
+            if kind == "e":
+                watermark.end_round()
+            elif kind == "o" or highest > 25:
+                watermark.observe(partition, highest, now, in_round=kind == "r")
+            else:
+                watermark.expect(partition, now)
+        fresh._holds_until = float("-inf")
+        assert kept.current(now) == fresh.current(now)

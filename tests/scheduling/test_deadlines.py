@@ -8,6 +8,7 @@ from math import inf
 import pytest
 
 from headway.scheduling import Converter, Edf, Knowledge, Llf, PriorityContext, ProgressMap, Sjf, Windows
+from headway.scheduling.deadlines import STEPS
 
 SECOND = 1_000_000
 CAUSE = PriorityContext(0.0, 0.0, None, 0.0, 5.0, "query", tag="tag")
@@ -68,9 +69,9 @@ def test_rows_wait_for_the_expected_end_of_their_window() -> None:
     with_history(policy, converter)
     made = send(policy, converter, 9.5, 11.5)
     assert made.p == 10 * SECOND
-    assert made.local == made.t == 12.0
-    assert made.t == pytest.approx(12.0)
-    assert made.priority == pytest.approx(12.0 + 5.0 - 2.0 - 1.0)
+    assert made.local == made.t
+    assert 12.0 - 10 / STEPS <= made.t <= 12.0, "on the early side"
+    assert made.priority == pytest.approx(made.t + 5.0 - 2.0 - 1.0)
 
 
 def test_what_completes_a_window_hurries_and_what_follows_waits_for_the_next_end() -> None:
@@ -81,7 +82,7 @@ def test_what_completes_a_window_hurries_and_what_follows_waits_for_the_next_end
     assert (completes.p, completes.t) == (10 * SECOND, 12.0)
     assert completes.priority == pytest.approx(14.0)
     assert follows.p == 20 * SECOND
-    assert follows.t == pytest.approx(22.0)
+    assert 22.0 - 10 / STEPS <= follows.t <= 22.0
 
 
 def test_what_completes_several_windows_hurries_for_the_first_of_them() -> None:
@@ -183,3 +184,20 @@ def test_a_seed_repeats_the_errors_and_another_does_not() -> None:
 def test_a_cost_error_does_not_touch_the_deadlines_of_edf() -> None:
     policy = Edf(Knowledge(cost_error=0.1))
     assert policy.at_source(Converter("query", 5.0, cost=2.0), 30.0, 30.0).priority == 35.0
+
+
+def test_like_queries_whose_costs_differ_by_less_than_the_grain_take_turns() -> None:
+    policy, queue = Llf(), Llf().queue()
+    for name, cost in (("a", 0.0002), ("b", 0.0004), ("c", 0.0003)):
+        context = policy.at_operator(Converter(name, 5.0, cost=cost), CAUSE, None, 30.0009, 0, 31.0)
+        queue.push(name, context, 0, 31.0)
+    assert [queue.pop(31.0 + number) for number in range(3)] == ["a", "b", "c"]
+
+
+def test_rows_of_one_window_share_a_context_until_costs_change() -> None:
+    policy, converter = Llf(), windowed()
+    with_history(policy, converter)
+    first, second = (send(policy, converter, p, p + 2.0) for p in (9.5, 9.6))
+    assert first is second
+    converter.cost += 1.0
+    assert send(policy, converter, 9.7, 11.7).priority < first.priority

@@ -48,6 +48,9 @@ class Deployed:
         self._gathering = Gathering(len(self.operators))
         self._acknowledge_remote()
 
+    def burst(self) -> float:
+        return self._node.burst
+
     @property
     def polls(self) -> int:
         """How many sources the node polls for this query."""

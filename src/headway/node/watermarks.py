@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable
+from math import inf
 
 from headway.node.message import Watermark
 
@@ -46,11 +47,16 @@ class SourceWatermark:
         self._settled: dict[Hashable, int | None] = {}
         """The partitions' highest times that may be told: all for inline sources, those of ended rounds else."""
         self._told: int | None = None
+        self._least: Hashable = None
+        """The partition that held the watermark back when it was computed last; only its rows can move it."""
+        self._holds_until = -inf
+        """Until then no partition falls silent that was not; -inf: something has changed."""
 
     def expect(self, partition: Hashable, now: float) -> None:
         """A partition that will give rows: until it does or falls silent, it holds the watermark back."""
         self._settled.setdefault(partition, None)
         self._heard.setdefault(partition, now)
+        self._holds_until = -inf
 
     def observe(self, partition: Hashable, highest: int | None, now: float, in_round: bool) -> None:
         """Rows of `partition` were seen, the latest at `highest`. `in_round`: they count when the round ends."""
@@ -58,20 +64,38 @@ class SourceWatermark:
         if highest is not None:
             self._highest[partition] = max(highest, self._highest.get(partition, highest))
         if not in_round:
+            if partition == self._least or partition not in self._settled:
+                self._holds_until = -inf
             self._settled[partition] = self._highest.get(partition)
 
     def end_round(self) -> None:
         self._settled.update(self._highest)
+        self._holds_until = -inf
 
     def current(self, now: float, all_idle: bool = False) -> tuple[int | None, bool]:
         """The watermark and whether every partition is silent. `all_idle`: the source has given all that was there."""
+        if now < self._holds_until and not all_idle:
+            return self._told, False
+        silent = {p: all_idle or now - self._heard[p] >= self._idle_after for p in self._settled}
         value, idle = combine(
-            (None if highest is None else highest - self._delay, all_idle or now - self._heard[p] >= self._idle_after)
-            for p, highest in self._settled.items()
+            (None if highest is None else highest - self._delay, silent[p]) for p, highest in self._settled.items()
         )
         if value is not None and (self._told is None or value > self._told):
             self._told = value
+        self._remember(now, any(silent.values()))
         return self._told, idle
+
+    def _remember(self, now: float, some_silent: bool) -> None:
+        """Rows of a partition that is ahead of another change nothing: what was computed holds for them."""
+        if some_silent or not self._settled:
+            self._holds_until = -inf
+            return
+        self._least = min(self._settled, key=self._behind)
+        self._holds_until = min(self._heard.values()) + self._idle_after
+
+    def _behind(self, partition: Hashable) -> float:
+        highest = self._settled[partition]
+        return -inf if highest is None else highest
 
     def next_silence(self, now: float) -> float | None:
         """When the next partition falls silent if it gives nothing more; None if none is left that could."""

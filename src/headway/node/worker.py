@@ -1,7 +1,7 @@
 """A node: one process, one loop, many queries.
 
-1. The loop takes what has come from sockets, timers and threads, asks the scheduler for an operator, and runs one
-   message of it. It never blocks but when there is nothing to do.
+1. The loop takes what has come from sockets, timers and threads, asks the scheduler for an operator, and runs it for a
+   moment. It never blocks but when there is nothing to do.
 2. An operator that raises fails its own query: its operators are taken down, the coordinator is told, the rest go on.
 3. The node ends when the coordinator says so or is silent for too long.
 """
@@ -43,6 +43,7 @@ REPORT_EVERY = 1.0
 COORDINATOR_SILENCE = 60.0
 POLL_EVERY = 0.0005
 LONGEST_WAIT = 0.1
+BURST = 0.0005
 MOST_RECORDED = 1 << 18
 """Runs kept between two reports while they are recorded."""
 
@@ -73,6 +74,8 @@ class Node:
         self._poller.register(self._wake_fd, zmq.POLLIN)
         self._writer = ThreadPoolExecutor(1, "snapshots")
         self.threads = Threads("sink")
+        self.burst = BURST
+        """For how long an operator takes messages; 0, one at a time, while runs are recorded."""
         self._recorded: deque[OperatorRun] | None = None
         """Not None iff runs are recorded."""
         self._arrivals = 0
@@ -115,7 +118,7 @@ class Node:
         return max(0.0, min(next_timer, self._next_report, now + LONGEST_WAIT) - now)
 
     def _run(self, operator: Operator, now: float) -> float:
-        """Run one message of an operator; gives the time after it."""
+        """Run an operator; gives the time after it."""
         host: Deployed = operator.host  # type: ignore[assignment]
         if not host.closed:
             try:
@@ -184,6 +187,7 @@ class Node:
             self._running = False
 
     def _record(self, on: bool) -> None:
+        self.burst = 0.0 if on else BURST
         if on:
             self._recorded = deque(maxlen=MOST_RECORDED)
         elif self._recorded is not None:

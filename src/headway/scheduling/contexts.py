@@ -70,6 +70,8 @@ class Converter:
     """Per source partition, the number of the window that its event time has come to."""
     ends: dict[int, float] = field(default_factory=dict)
     """When the frontier that is waited for is expected, and no other: by frontier progress."""
+    held: tuple[Any, PriorityContext] | None = None
+    """The context of the last message that waits for the frontier, and what it was made of."""
     own: Any = None
     """For a policy of one's own."""
 

@@ -95,9 +95,20 @@ class Deadlines(Policy):
                 return self._context(converter, converter.cost, frontier, t, cause.tag)
         else:
             number = reached
+        return self._held(converter, number, t, cause.tag)
+
+    def _held(self, converter: Converter, number: int, t: float, tag: object) -> PriorityContext:
+        """The context of rows that wait for a window's end: most of a window's messages have the same."""
+        made_of = (number, converter.cost, converter.path, converter.latency, tag)
+        if converter.held is not None and converter.held[0] == made_of and converter.held[1].t >= t:
+            return converter.held[1]
+        assert converter.windows is not None
         frontier = converter.windows.frontier(number)
-        t = self._expected(converter, frontier, t)
-        return self._context(converter, converter.cost, frontier, t, cause.tag)
+        expected = self._expected(converter, frontier, t)
+        context = self._context(converter, converter.cost, frontier, expected, tag)
+        if expected > t and not self.knowledge.cost_error:
+            converter.held = (made_of, context)
+        return context
 
     def _expected(self, converter: Converter, frontier: int, t: float) -> float:
         """PROGRESSMAP: when the frontier is expected; t, as for a regular operator, if that is not known.

@@ -1,7 +1,8 @@
 """What all operators share: an inbox of channels, outputs, and the alignment of barriers.
 
-1. An operator takes one message at a time, from the channel whose next message has the lowest local priority; equal
-   ones in order of arrival. Within a channel the order stays: marks say something of the rows before them.
+1. A run takes messages for a moment (small ones would cost less than choosing who is next), each from the channel
+   whose next message has the lowest local priority; equal ones in order of arrival. Within a channel the order stays:
+   marks say something of the rows before them.
 2. A channel that gave its barrier waits until all have; then the operator's state is that of the epoch, it tells the
    deployment, and the barrier goes on.
 3. An operator never blocks, and runs only while every output has room.
@@ -59,6 +60,9 @@ class Host(Protocol):
 
     def arrival(self) -> int: ...
 
+    def burst(self) -> float:
+        """For how long an operator takes messages before the loop looks around."""
+
     def sources(self) -> int:
         """How many sources the node polls, of all queries."""
 
@@ -95,6 +99,8 @@ class Operator:
         self._from: Channel | None = None
         self._began = 0.0
         self._waited = 0.0
+        self._messages = 0
+        """Taken in this run."""
         self._triggered = False
         """True iff a mark made results leave in this run."""
         self._serial = 0
@@ -161,23 +167,29 @@ class Operator:
         return self.host.dispatcher.at_source(self.own, t, self.host.now()), self.host.arrival()
 
     def run(self) -> None:
-        """Take one message. Called by the worker loop when the scheduler chose this operator."""
+        """Take messages, for a moment. Called by the worker loop when the scheduler chose this operator."""
         self.queued = False
-        channel = self._next_channel()
-        if channel is not None and self._has_room():
+        now = self.host.now()
+        until = now + self.host.burst()
+        while (channel := self._next_channel()) is not None and self._has_room():
             since, message = channel.take()
             self.current = message
             self._from = channel
-            self._began = self.host.now()
-            self._waited = self._began - since
+            self._began = now
+            self._waited = now - since
             self._take(channel, message)
+            self._messages += 1
+            now = self.host.now()
+            if now >= until:
+                break
         self.schedule()
 
     def ran(self, seconds: float) -> None:
         """A run took so long. Called by the worker loop after it."""
         profile = self.profile
-        profile.ran(seconds, self._triggered)
+        profile.ran(seconds / max(1, self._messages), self._triggered)
         self._triggered = False
+        self._messages = 0
         if profile.runs <= ALWAYS_REPLIES or profile.runs % REPLIES_EVERY == 0:
             profile.waited(self._waited)
             self._reply()

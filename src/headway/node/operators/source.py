@@ -105,7 +105,7 @@ class InlineOperator(Operator):
         for number, partition in self._partitions:
             polled = partition.poll(now, MAX_ROWS)
             if polled is not None:
-                more = more or polled.batch.num_rows >= MAX_ROWS or partition.next_due(now) <= now
+                more = more or partition.backlog(now) > 0
                 self._due_since = max(self._due_since, polled.last_arrival)
                 self._give(number, polled, now, blocked)
         self._pass_barriers()
