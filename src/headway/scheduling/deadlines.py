@@ -6,8 +6,9 @@
    which the frontier time is not known.
 3. Deadlines that are nearly equal are equal, and then whoever came first goes first: the noise of measured costs and
    fits would let one of many like queries wait for all others, all the time.
-4. A source is read when nothing that it gave before is as urgent: its own cost does not count, so that of equal
-   deadlines those downstream, which were pushed first, go first. Else it would run ahead until there is no more room.
+4. A source is read when nothing that sources gave before is as urgent: its own cost does not count, and it comes a
+   grain after its deadline. Else it would run ahead until there is no more room, and rows would be cold in the
+   processor's cache when their turn comes.
 5. Among the messages of an operator the earlier frontier time goes first. (Cameo orders by frontier progress, of which
    it is the time; so inputs with and without event time compare.)
 6. What the policy knows may be narrowed, and the costs it works with perturbed: see `Knowledge`.
@@ -77,7 +78,8 @@ class Deadlines(Policy):
             # The source that is behind completes the window.
             frontier = converter.windows.frontier(min(converter.reached.values()))
             t = self._expected(converter, frontier, t)
-        return self._context(converter, 0.0, None, t, None)
+        context = self._context(converter, 0.0, None, t, None)
+        return context._replace(priority=context.priority + self._grain)
 
     def at_operator(
         self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
