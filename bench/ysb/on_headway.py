@@ -56,11 +56,11 @@ class HeadwayYsb:
 
     name = "headway"
 
-    def __init__(self, queries: int, seed: int, policy: str = "fifo") -> None:
+    def __init__(self, queries: int, seed: int) -> None:
         self.first_guess = FIRST_GUESS // queries
         self._queries = queries
         self._seed = seed
-        self._headway = headway.start(policy=policy, conf={"headway.compile": "first"})
+        self._headway = headway.start(conf={"headway.compile": "first"})
         self._spark: SparkSession = self._headway.spark
         self._spark.sparkContext.setLogLevel("ERROR")
         self._spark.dataSource.register(YsbSource)

@@ -71,7 +71,7 @@ def test_rows_wait_for_the_expected_end_of_their_window() -> None:
     made = send(policy, converter, 9.5, 11.5)
     assert made.p == 10 * SECOND
     assert made.local == made.t
-    assert 12.0 - 10 / STEPS <= made.t <= 12.0, "on the early side"
+    assert 12.0 - 1.5 * 10 / STEPS <= made.t <= 12.0, "on the early side"
     assert made.priority == pytest.approx(made.t + 5.0 - 2.0 - 1.0)
 
 
@@ -83,7 +83,7 @@ def test_what_completes_a_window_hurries_and_what_follows_waits_for_the_next_end
     assert (completes.p, completes.t) == (10 * SECOND, 12.0)
     assert completes.priority == pytest.approx(14.0)
     assert follows.p == 20 * SECOND
-    assert 22.0 - 10 / STEPS <= follows.t <= 22.0
+    assert follows.t == 12.5 + 5.0, "the end is at 22, but no row waits for more than a target"
 
 
 def test_what_completes_several_windows_hurries_for_the_first_of_them() -> None:
@@ -106,7 +106,7 @@ def test_late_rows_wait_with_the_window_that_is_open() -> None:
 def test_the_watermarks_delay_puts_the_end_off() -> None:
     policy, converter = Llf(), windowed(delay=3.0)
     with_history(policy, converter)
-    assert send(policy, converter, 10.0, 12.0).t == pytest.approx(15.0)
+    assert 15.0 - 1.5 * 10 / STEPS <= send(policy, converter, 10.0, 12.0).t <= 15.0
     assert send(policy, converter, 13.0, 15.0).t == 15.0
 
 

@@ -2,8 +2,9 @@
 
 1. Topology: a result is out in time if its message starts by t + L - C_op - C_path.
 2. Semantics: rows that wait for a window's end need not hurry. t is then the frontier time, at which the window is
-   expected to be complete. The message that completes a window hurries, as does all it causes; so does a message of
-   which the frontier time is not known.
+   expected to be complete, but a target after the arrival at most: rows that wait are work that piles up, of which
+   the cost of one message does not tell. The message that completes a window hurries, as does all it causes; so does
+   a message of which the frontier time is not known.
 3. Deadlines that are nearly equal are equal, and then whoever came first goes first: the noise of measured costs and
    fits would let one of many like queries wait for all others, all the time.
 4. A source is read when nothing that sources gave before is as urgent: its own cost does not count, and it comes a
@@ -102,13 +103,14 @@ class Deadlines(Policy):
     def _held(self, converter: Converter, number: int, t: float, tag: object) -> PriorityContext:
         """The context of rows that wait for a window's end: most of a window's messages have the same."""
         made_of = (number, converter.cost, converter.path, converter.latency, tag)
-        if converter.held is not None and converter.held[0] == made_of and converter.held[1].t >= t:
-            return converter.held[1]
+        held = converter.held
+        if held is not None and held[0] == made_of and t <= held[1].t <= t + converter.latency:
+            return held[1]
         assert converter.windows is not None
         frontier = converter.windows.frontier(number)
         expected = self._expected(converter, frontier, t)
         context = self._context(converter, converter.cost, frontier, expected, tag)
-        if expected > t and not self.knowledge.cost_error:
+        if t < expected < t + converter.latency and not self.knowledge.cost_error:
             converter.held = (made_of, context)
         return context
 
@@ -125,10 +127,11 @@ class Deadlines(Policy):
             expected = converter.progress.time_of(frontier)
             if expected is None:
                 return t
-            expected = _coarse(expected, converter.windows.slide / 1e6 / STEPS)
+            step = converter.windows.slide / 1e6 / STEPS
+            expected = _coarse(expected + step / 2, step) - step
             converter.ends.clear()
             converter.ends[frontier] = expected
-        return max(t, expected)
+        return max(t, min(expected, t + converter.latency))
 
     def _context(self, converter: Converter, cost: float, p: int | None, t: float, tag: object) -> PriorityContext:
         if self.knowledge.cost_error:
