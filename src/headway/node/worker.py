@@ -40,6 +40,8 @@ from headway.observe.trace import OperatorRun
 from headway.threads import Threads
 
 REPORT_EVERY = 1.0
+REPORT_TURNS = 10
+"""Queries are told of in so many turns: all at once, the driver would take a core from the nodes for a while."""
 COORDINATOR_SILENCE = 60.0
 POLL_EVERY = 0.0005
 LONGEST_WAIT = 0.1
@@ -82,6 +84,7 @@ class Node:
         self._running = True
         self._heard = self.clock.now()
         self._next_report = self._heard + REPORT_EVERY
+        self._turn = 0
 
     def arrival(self) -> int:
         self._arrivals += 1
@@ -176,10 +179,14 @@ class Node:
             self._report(now)
 
     def _report(self, now: float) -> None:
-        self._next_report = now + REPORT_EVERY
+        self._next_report = now + REPORT_EVERY / REPORT_TURNS
+        self._turn = (self._turn + 1) % REPORT_TURNS
         if self._recorded:
             self._tell_recorded(last=False)
-        reports = {d.number: d.report(now) for d in self._deployed.values() if d.stirred and not d.closed}
+        mine = [d for d in self._deployed.values() if d.number % REPORT_TURNS == self._turn]
+        reports = {d.number: d.report(now) for d in mine if d.stirred and not d.closed}
+        if not reports and self._turn:
+            return
         metrics = {number: taken for number, (taken, _) in reports.items()}
         facts = {number: found for number, (_, found) in reports.items()}
         self.tell(protocol.Report(self.index, metrics, facts))
