@@ -166,6 +166,9 @@ class ReadOperator(Operator):
                         return
             worker.give(_END)
 
+    def _next_channel(self) -> Channel | None:
+        return super()._next_channel() if self._task is None else None
+
     def _head(self) -> Head | None:
         if self._task is None and not self._worker.results:
             return super()._head()
