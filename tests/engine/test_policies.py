@@ -122,7 +122,7 @@ def test_a_policy_that_nodes_cannot_load_changes_nothing(
 
 
 def test_a_policy_that_does_not_exist_is_refused(hw: Headway) -> None:
-    with pytest.raises(InvalidOption, match="no scheduling policy 'lifo'; there are arrival, edf"):
+    with pytest.raises(InvalidOption, match="no scheduling policy 'lifo'; there are arrival, edf, enjima"):
         hw.policy = "lifo"
 
 

@@ -11,7 +11,10 @@ from headway.errors import InvalidOption
 from headway.scheduling import DEFAULT, POLICIES, Converter, Fifo, Knowledge, Llf, make_policy
 
 
-@pytest.mark.parametrize("name", ["llf", "edf", "sjf", "fifo", "orleans", "tokens", "arrival"])
+@pytest.mark.parametrize(
+    "name",
+    ["llf", "edf", "sjf", "fifo", "orleans", "tokens", "arrival", "enjima", "fcfs", "ml", "mc", "rr", "hr"],
+)
 def test_each_policy_has_a_name(name: str) -> None:
     assert make_policy(name).name == name
     assert name in POLICIES
@@ -28,7 +31,7 @@ def test_a_policy_of_ones_own_is_used_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", ["lifo", "", "LLF", None, 3, Llf])
 def test_a_name_that_is_none_is_refused_with_those_there_are(name: Any) -> None:
-    with pytest.raises(InvalidOption, match=r"there is no scheduling policy .*arrival, edf, fifo, llf"):
+    with pytest.raises(InvalidOption, match=r"there is no scheduling policy .*arrival, edf, enjima, fcfs, fifo"):
         make_policy(name)
 
 

@@ -71,16 +71,20 @@ class VirtualNode:
             self.now = self._events[0][0]
             while self._events and self._events[0][0] <= self.now:
                 heapq.heappop(self._events)[2]()
-            while self._idle and len(self._queue):
-                self._start(self._idle.pop())
+            while self._idle and len(self._queue) and self._start(self._idle[-1]):
+                self._idle.pop()
 
-    def _start(self, worker: int) -> None:
+    def _start(self, worker: int) -> bool:
         operator = self._queue.pop(self.now, worker)
+        if operator is None:  # all are held back
+            self.at(self._queue.wakes(self.now), lambda: None)  # type: ignore[attr-defined]
+            return False
         began, waited = self.now, self.now - self._since.pop(operator)
         assert operator not in self._running
         self._running.add(operator)
         message = self._inboxes[operator].popleft()
         self.at(self.now + message.cost, lambda: self._end(Run(operator, began, self.now, waited, message), worker))
+        return True
 
     def _end(self, run: Run, worker: int) -> None:
         self.runs.append(run)

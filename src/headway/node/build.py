@@ -35,7 +35,7 @@ from headway.node.outputs import ByKey, Forward, Output, Spread
 from headway.node.ports import ChannelKey, LocalPort, Port, RemotePort
 from headway.node.snapshots import read_state
 from headway.node.wire import Address
-from headway.scheduling import Converter, ProgressMap, ReplyContext, Windows
+from headway.scheduling import Converter, Lag, ProgressMap, ReplyContext, Windows
 
 DRIVER = -1
 """Stands for a node where rows go to the driver."""
@@ -60,9 +60,12 @@ class Build:
 
     def build(self, transmit: Transmit, to_driver: Callable[[int, Message], None]) -> None:
         stages = self.deployment.stages
+        lag = Lag()
         for stage in stages:
             if self._runs(stage, self.node):
                 self.operators[stage.id] = _MAKERS[type(stage)](self, stage)
+                flow = self.operators[stage.id].profile.flow
+                flow.stage, flow.place, flow.lag = stage.id, stage.id, lag
         for stage in stages:
             operator = self.operators.get(stage.id)
             if operator is not None:

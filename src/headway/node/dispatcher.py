@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from headway.scheduling import Arrival, Converter, Policy, PriorityContext, Profile, ReplyContext
@@ -21,11 +22,10 @@ class Dispatcher:
     def __init__(
         self, policy: Policy, failed: Callable[[Exception], None], operators: Callable[[], Iterable[Operator]]
     ) -> None:
-        self.policy = policy
-        self._queue = policy.queue()
         self._failed = failed
         self._operators = operators
         self._running = False
+        self._use(policy)
 
     def switch(self, policy: Policy, now: float) -> None:
         """From now on, this policy decides."""
@@ -43,6 +43,7 @@ class Dispatcher:
     def _use(self, policy: Policy) -> None:
         self.policy = policy
         self._queue = policy.queue()
+        self._wakes = getattr(self._queue, "wakes", None)
 
     def _offer_all(self) -> None:
         """The operators that the queue before held."""
@@ -73,6 +74,14 @@ class Dispatcher:
             return self.next(now)
         self._running = operator is not None
         return operator
+
+    def wakes(self, now: float) -> float:
+        """When to ask for the next operator again, for one that is held back; infinite if none is."""
+        try:
+            return inf if self._wakes is None else self._wakes(now)
+        except Exception as error:
+            self._fall_back(error)
+            return now
 
     def done(self, operator: Any, now: float) -> None:
         self._running = False

@@ -118,7 +118,7 @@ class Node:
 
     def _wait(self, now: float) -> float:
         next_timer = self._timers[0][0] if self._timers else now + LONGEST_WAIT
-        return max(0.0, min(next_timer, self._next_report, now + LONGEST_WAIT) - now)
+        return max(0.0, min(next_timer, self._next_report, self.dispatcher.wakes(now), now + LONGEST_WAIT) - now)
 
     def _run(self, operator: Operator, now: float) -> float:
         """Run an operator; gives the time after it."""

@@ -10,15 +10,25 @@ from headway.scheduling.arrival import Arrival
 from headway.scheduling.contexts import Converter, PriorityContext, Profile, ReplyContext
 from headway.scheduling.deadlines import Deadlines, Knowledge
 from headway.scheduling.edf import Edf
+from headway.scheduling.enjima import Enjima
+from headway.scheduling.fcfs import Fcfs
 from headway.scheduling.fifo import Fifo
+from headway.scheduling.flow import Flow, Lag
+from headway.scheduling.highest_rate import HighestRate
 from headway.scheduling.llf import Llf
+from headway.scheduling.min_cost import MinCost
+from headway.scheduling.min_latency import MinLatency
 from headway.scheduling.orleans import Orleans
 from headway.scheduling.progress import ProgressMap, Windows
 from headway.scheduling.queue import GRAIN, PATIENCE
+from headway.scheduling.round_robin import RoundRobin
 from headway.scheduling.sjf import Sjf
 from headway.scheduling.tokens import Tokens
 
-_KINDS: tuple[type[Policy], ...] = (Llf, Edf, Sjf, Fifo, Orleans, Tokens, Arrival)
+_KINDS: tuple[type[Policy], ...] = (
+    *(Llf, Edf, Sjf, Fifo, Orleans, Tokens, Arrival),
+    *(Enjima, Fcfs, MinLatency, MinCost, RoundRobin, HighestRate),
+)
 POLICIES = {kind.name: kind for kind in _KINDS}
 DEFAULT = "llf"
 _PREFIX = "headway.scheduling."
@@ -76,9 +86,16 @@ __all__ = [
     "Converter",
     "Deadlines",
     "Edf",
+    "Enjima",
+    "Fcfs",
     "Fifo",
+    "Flow",
+    "HighestRate",
     "Knowledge",
+    "Lag",
     "Llf",
+    "MinCost",
+    "MinLatency",
     "Orleans",
     "Policy",
     "PriorityContext",
@@ -86,6 +103,7 @@ __all__ = [
     "ProgressMap",
     "Queue",
     "ReplyContext",
+    "RoundRobin",
     "Sjf",
     "Tokens",
     "Windows",

@@ -22,7 +22,9 @@ class Queue(Protocol):
     An operator is pushed when it has a message and room for its output. Pushed again while it is there, it takes the
     new context: a message that goes before the others has come. `worker` is the worker whose running operator made it
     ready, None if something from outside did. `done` is called after every run, before the worker's next `pop`; an
-    operator that has more to do is pushed again before.
+    operator that has more to do is pushed again before. `pop` may hold operators back: it gives None, and the queue's
+    `wakes(now)` (a method that only such queues have) says when to ask again though nothing has come by then. What it
+    may know of an operator's rows is in its `profile.flow`.
     """
 
     def push(

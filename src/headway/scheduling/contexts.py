@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
 
+from headway.scheduling.flow import Flow
 from headway.scheduling.progress import ProgressMap, Windows
 
 SMOOTHING = 0.2
@@ -46,6 +47,8 @@ class ReplyContext(NamedTuple):
     path: float
     queueing: float = 0.0
     queue: int = 0
+    own: Any = None
+    """For a policy of one's own."""
 
 
 UNKNOWN = ReplyContext(0.0, 0.0)
@@ -97,6 +100,7 @@ class Profile:
     triggering: float = 0.0
     queueing: float = 0.0
     runs: int = 0
+    flow: Flow = field(default_factory=Flow)
 
     @property
     def cost(self) -> float:

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from headway.scheduling import Converter, ProgressMap
+from headway.scheduling import Converter, Lag, ProgressMap
 from headway.simulate.arrivals import streams
 from headway.simulate.checks import edge_of, input_names
 from headway.simulate.jobs import WINDOWED, Job, StageSpec
@@ -22,6 +22,7 @@ class Built:
     name: str
     spec: Job
     stages: dict[str, list[Operator]] = field(default_factory=dict)
+    lag: Lag = field(default_factory=Lag)
 
     @property
     def operators(self) -> list[Operator]:
@@ -67,6 +68,8 @@ class _Builder:
         kind = SourceOperator if stage.kind == "source" else WindowOperator if stage.kind in WINDOWED else Operator
         made = kind(self._operators, job, stage.name, place, self._node(stage, place), stage.cost, own)
         made.selectivity = stage.selectivity
+        flow = made.profile.flow
+        flow.stage, flow.place, flow.lag = stage.name, self._operators, built.lag
         made.random = np.random.default_rng([self._scenario.seed, self._operators])
         if isinstance(made, WindowOperator):
             assert stage.window is not None

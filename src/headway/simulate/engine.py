@@ -21,7 +21,7 @@ from headway.simulate.build import Built
 from headway.simulate.operators import Channel, Leaving, Message, Operator, SourceOperator
 from headway.simulate.scenario import Scenario
 
-_FINISH, _DELIVER, _REPLY, _ARRIVE = range(4)
+_FINISH, _DELIVER, _REPLY, _ARRIVE, _WAKE = range(5)
 ALWAYS_REPLIES = 16
 REPLIES_EVERY = 8
 
@@ -29,7 +29,7 @@ REPLIES_EVERY = 8
 class _Node:
     """Workers that are idle, the one that became so last at the end; what the others run."""
 
-    __slots__ = ("idle", "queue", "running", "waits")
+    __slots__ = ("idle", "queue", "running", "waits", "wakes")
 
     def __init__(self, policy: Policy, workers: int) -> None:
         self.queue = policy.queue(workers=workers)
@@ -37,6 +37,8 @@ class _Node:
         self.running: list[Any] = [None] * workers
         self.waits = False
         """Whether idle workers shall look at the queue before time goes on."""
+        self.wakes = -inf
+        """When they shall next look at a queue that holds operators back."""
 
 
 @dataclass
@@ -100,7 +102,7 @@ class Engine:
 
     def _loop(self) -> None:
         events = self._events
-        handlers = (self._finish, self._deliver, self._credit, self._arrive)
+        handlers = (self._finish, self._deliver, self._credit, self._arrive, self._wake)
         while events:
             now = events[0][0]
             if now >= self._limit:
@@ -134,8 +136,21 @@ class Engine:
             while idle and len(queue):
                 operator = queue.pop(now, idle[-1])
                 if operator is None:
+                    self._hold(node)
                     break
                 self._begin(node, idle.pop(), operator)
+
+    def _hold(self, node: _Node) -> None:
+        """The queue holds back all that waits: ask again when it says so."""
+        when = node.queue.wakes(self._now)  # type: ignore[attr-defined]
+        if not self._now < node.wakes <= when:
+            node.wakes = when
+            self._at(when, _WAKE, node, when)
+
+    def _wake(self, node: _Node, when: float) -> None:
+        if node.wakes == when and node.idle and not node.waits:
+            node.waits = True
+            self._choosing.append(node)
 
     def _begin(self, node: _Node, worker: int, operator: Operator) -> None:
         now = self._now
@@ -158,6 +173,7 @@ class Engine:
         operator.profile.ran(seconds, triggered)
         for what in leaving:
             self._send(operator, message.context, what, worker)
+            operator.profile.flow.gave(what.rows)
         self._acknowledge(operator, channel, now - self._overhead - seconds - message.since, worker)
         if channel.counts:
             self.measured.reads[operator.job][int(now)] += message.what.weight
@@ -183,6 +199,7 @@ class Engine:
         if not operator.edges and what.weight:
             result = (now, what.t, what.event, what.weight, operator.number)
             self.measured.results[operator.job].append(result)
+            operator.profile.flow.lag.observe(now - what.t, now)
 
     def _pass(self, operator: Operator, channel: Channel, message: Message, worker: int | None) -> None:
         channel.room -= 1

@@ -135,6 +135,7 @@ class Operator:
     def put(self, channel: Channel, message: Message) -> bool:
         """Let a message wait; whether it goes first."""
         self.waiting += 1
+        self.profile.flow.came(message.what.rows)
         channel.messages.append(message)
         if len(channel.messages) > 1:
             return False
@@ -146,6 +147,7 @@ class Operator:
         channel = heappop(self.heads)[2]
         message = channel.messages.popleft()
         self.waiting -= 1
+        self.profile.flow.took(message.what.rows)
         if channel.messages:
             first = channel.messages[0]
             heappush(self.heads, (first.context.local, first.arrival, channel))

@@ -119,6 +119,8 @@ class Operator:
 
     def receive(self, channel: Channel, message: Message) -> None:
         channel.put(self.host.arrival(), self.host.now(), message)
+        if message.batch is not None:
+            self.profile.flow.came(message.batch.num_rows)
         if not self.queued:
             self.schedule()
         elif len(channel.messages) == 1 and message.context.local < self.offered.local and not channel.blocked:
@@ -173,6 +175,8 @@ class Operator:
         until = now + self.host.burst()
         while (channel := self._next_channel()) is not None and self._has_room():
             since, message = channel.take()
+            if message.batch is not None:
+                self.profile.flow.took(message.batch.num_rows)
             self.current = message
             self._from = channel
             self._began = now
@@ -253,6 +257,12 @@ class Operator:
             port = output.ports[message.partition % len(output.ports)]
             port.send(message._replace(context=self._context(converter, None, message.t, message.partition)))
 
+    def _lagged(self, marker: Message) -> float:
+        """A marker has come to the query's end: how long it took, which the scheduler may want to know."""
+        now = self.host.now()
+        self.profile.flow.lag.observe(now - marker.first_t, now)
+        return now - marker.first_t
+
     def on_barrier(self, barrier: Barrier) -> None:
         self.host.passed(self, barrier, self.snapshot())
         self.broadcast(Message(barrier=barrier, t=self.host.now()))
@@ -270,6 +280,7 @@ class Operator:
     def give(self, batch: pa.RecordBatch, p: int | None, t: float, cause: Message, partition: int = 0) -> None:
         """Send rows downstream; results of them are timed from `cause`."""
         self._serial += 1
+        self.profile.flow.gave(batch.num_rows)
         self._triggered = self._triggered or self.current.batch is None
         size = self._size(batch)
         spent = self._spent_by(cause)

@@ -70,7 +70,7 @@ class InlineSink(Operator):
         """Nobody is downstream."""
 
     def on_marker(self, message: Message) -> None:
-        self.host.metrics.marker.record(self.host.now() - message.first_t)
+        self.host.metrics.marker.record(self._lagged(message))
 
     def on_barrier(self, barrier: Barrier) -> None:
         receipt = self._writer.prepare(barrier.epoch)
@@ -98,6 +98,7 @@ class DriverSink(Operator):
         """The driver's sink does not care."""
 
     def on_marker(self, message: Message) -> None:
+        self._lagged(message)
         self.port.send(message)
 
     def on_barrier(self, barrier: Barrier) -> None:

@@ -43,6 +43,7 @@ class InlineOperator(Operator):
         event_column: int | None,
     ) -> None:
         super().__init__(host, stage, ())
+        self.profile.flow.backlog = self._backlog
         self._event_column = event_column
         self._partitions = partitions
         self._key = key
@@ -114,6 +115,7 @@ class InlineOperator(Operator):
     def _give(self, number: int, polled: Polled, now: float, blocked: float) -> None:
         batch, first, last = polled
         rows = batch.num_rows
+        self.profile.flow.took(rows)
         metrics = self.host.metrics
         metrics.source(self._key, self._description).rows += rows
         metrics.read(now - first, now - last, rows)
@@ -170,7 +172,10 @@ class InlineOperator(Operator):
     def positions(self) -> list[tuple[int, Position]]:
         return [(number, partition.position()) for number, partition in self._partitions]
 
+    def _backlog(self, now: float) -> int:
+        return sum(partition.backlog(now) for _, partition in self._partitions)
+
     def measure(self, now: float) -> None:
         source = self.host.metrics.source(self._key, self._description)
-        source.backlog = sum(partition.backlog(now) for _, partition in self._partitions)
+        source.backlog = self._backlog(now)
         source.end = {str(number): position for number, position in self.positions()}

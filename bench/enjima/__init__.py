@@ -1,0 +1,1 @@
+"""The experiments of Enjima (Fernando et al., SIGMOD 2025)."""

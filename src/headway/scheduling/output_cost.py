@@ -1,0 +1,53 @@
+"""What it takes to get a row out of the query, from every operator on: the base of Enjima's policies.
+
+1. Output selectivity: how many results a row leads to, S = s x max over the operators downstream of their S; s for a
+   sink, which gives what it takes.
+2. Output cost: what a result costs that is made from what waits here, C = c / S + the sum of c_k / S_k over all
+   operators downstream, each once, however many ways lead to it. (Enjima's equation names the operators next to this
+   one, its text the way to the sink, and its published code counts some of them several times.)
+3. Global cost: what a row costs on all its ways, G = c + s x the sum over the operators downstream of their G; the rate
+   of an operator is S / G.
+4. These travel upstream with replies, across nodes too, and are computed anew whenever an operator replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from headway.scheduling.api import Policy
+from headway.scheduling.contexts import Converter, Profile, ReplyContext
+
+
+class Below(NamedTuple):
+    """What is known of a stage and of all below it."""
+
+    selectivity: float
+    costs: dict[Hashable, float]
+    """By stage, c / S."""
+    work: float
+    """Global cost."""
+
+
+class OutputCosts(Policy):
+    """Base of the policies that know output costs. They keep a `Below` in each converter."""
+
+    def prepare_reply(self, profile: Profile, converters: list[Converter], waiting: int) -> ReplyContext:
+        flow = profile.flow
+        known = [converter.own for converter in converters if isinstance(converter.own, Below)]
+        own = flow.selectivity if converters else 1.0
+        selectivity = own * max((below.selectivity for below in known), default=1.0)
+        costs = {stage: cost for below in known for stage, cost in below.costs.items()}
+        share = flow.cost / selectivity
+        work = flow.cost + own * sum(below.work for below in known)
+        flow.output_selectivity = selectivity
+        flow.output_cost = share + sum(costs.values())
+        if work > 0.0:
+            flow.rate = selectivity / work
+        costs[flow.stage] = share
+        return super().prepare_reply(profile, converters, waiting)._replace(own=Below(selectivity, costs, work))
+
+    def process_reply(self, converter: Converter, sender: Hashable, reply: ReplyContext) -> None:
+        super().process_reply(converter, sender, reply)
+        if isinstance(reply.own, Below):
+            converter.own = reply.own

@@ -1,0 +1,141 @@
+"""Operators by a priority that is computed from their state, in epochs.
+
+1. The highest priority runs next; equal ones in the order in which they were pushed. All priorities are computed anew
+   when an epoch begins, an operator's own also when it has run: the loop acts on no stale state.
+2. An operator runs until it has taken as many rows as its turn allows; nothing interrupts it.
+3. Operators that are not eligible are passed over. If none is, `pop` gives None and `wakes` tells when to ask again: by
+   the next epoch.
+4. An epoch is longer where many operators wait, so that ranking them stays a small part of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Protocol
+
+from headway.scheduling.contexts import PriorityContext
+from headway.scheduling.flow import Flow, flow_of
+
+PERIOD = 0.001
+RANKING = 20e-6
+"""The least length of an epoch per operator that waits."""
+_Entry = tuple[float, int, Any, Flow]
+"""The priority, negative, and the number of its push; the operator and its flow."""
+
+
+@dataclass(slots=True)
+class _Turn:
+    """Whose turn it is at a worker, and until how many rows it has taken in all; how many before its last run."""
+
+    operator: Any
+    until: int
+    taken: int = 0
+
+
+class Ranking(Protocol):
+    """What a policy has to say of operators."""
+
+    def priority(self, flow: Flow) -> float:
+        """The higher, the sooner."""
+
+    def eligible(self, flow: Flow, now: float) -> bool:
+        """Whether an operator that could run shall."""
+
+    def eligible_from(self, flow: Flow) -> float:
+        """When one that is not will be, though nothing comes."""
+
+    def rows(self, flow: Flow, left: float) -> int:
+        """How many rows an operator may take in a turn that begins so long before the epoch's end."""
+
+
+class StateQueue:
+    """See the module."""
+
+    def __init__(self, ranking: Ranking, period: float = PERIOD) -> None:
+        self._ranking = ranking
+        self._period = period
+        self._order: list[_Entry] = []
+        self._entries: dict[Any, _Entry] = {}
+        self._running: dict[int, float] = {}
+        """Per worker that runs one, when it began."""
+        self._turns: dict[int, _Turn] = {}
+        self._epoch = (-inf, -inf)
+        """When it began and ends."""
+        self._number = 0
+        self.decisions = 0
+        """Turns that began."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def push(
+        self, operator: Any, context: PriorityContext, arrival: int, now: float, worker: int | None = None
+    ) -> None:
+        if operator not in self._entries:
+            self._number += 1
+            self._add(operator, self._number, flow_of(operator))
+
+    def _add(self, operator: Any, number: int, flow: Flow) -> None:
+        entry = (-self._ranking.priority(flow), number, operator, flow)
+        self._entries[operator] = entry
+        insort(self._order, entry, key=_rank)
+
+    def _remove(self, entry: _Entry) -> None:
+        del self._entries[entry[2]]
+        del self._order[bisect_left(self._order, entry[:2], key=_rank)]
+
+    def pop(self, now: float, worker: int = 0) -> Any | None:
+        if not self._epoch[0] <= now < self._epoch[1]:
+            self._begin_epoch(now)
+        entry = self._going_on(worker) or self._first(now, worker)
+        if entry is None:
+            return None
+        self._remove(entry)
+        self._running[worker] = now
+        self._turns[worker].taken = entry[3].taken
+        return entry[2]
+
+    def _begin_epoch(self, now: float) -> None:
+        waiting = list(self._entries.values())
+        self._epoch = (now, now + max(self._period, RANKING * len(waiting)))
+        self._order.clear()
+        for _, number, operator, flow in waiting:
+            self._entries[operator] = (-self._ranking.priority(flow), number, operator, flow)
+        self._order.extend(sorted(self._entries.values(), key=_rank))
+
+    def _going_on(self, worker: int) -> _Entry | None:
+        turn = self._turns.get(worker)
+        entry = None if turn is None else self._entries.get(turn.operator)
+        # One that only has marks to take makes no progress that could be counted.
+        return entry if turn and entry and turn.taken < entry[3].taken < turn.until else None
+
+    def _first(self, now: float, worker: int) -> _Entry | None:
+        eligible = self._ranking.eligible
+        for entry in self._order:
+            if eligible(entry[3], now):
+                self.decisions += 1
+                flow = entry[3]
+                until = flow.taken + self._ranking.rows(flow, self._epoch[1] - now)
+                self._turns[worker] = _Turn(entry[2], until)
+                return entry
+        return None
+
+    def wakes(self, now: float) -> float:
+        """When `pop`, which gave nothing, may give something though nothing comes."""
+        soonest = min((self._ranking.eligible_from(flow) for *_, flow in self._order), default=inf)
+        # An instant later, for then it has passed, however times are rounded.
+        return min(self._epoch[1], max(soonest, now) + 1e-6) if self._order else inf
+
+    def done(self, operator: Any, now: float, worker: int = 0) -> None:
+        began = self._running.pop(worker)
+        flow_of(operator).ran(max(0.0, now - began), now)
+        entry = self._entries.get(operator)
+        if entry is not None:
+            self._remove(entry)
+            self._add(operator, entry[1], entry[3])
+
+
+def _rank(entry: _Entry | tuple[float, int]) -> tuple[float, int]:
+    return entry[0], entry[1]
