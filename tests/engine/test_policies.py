@@ -78,7 +78,9 @@ def sums_are_right(runner: Runner) -> None:
     assert same(runner.table(query)) == same(SUMS)
 
 
-@pytest.mark.parametrize("policy", [*POLICIES, newest_first(), Tokens({"somebody": 5})], ids=[*POLICIES, "own", "tokens of one"])
+@pytest.mark.parametrize(
+    "policy", [*POLICIES, newest_first(), Tokens({"somebody": 5})], ids=[*POLICIES, "own", "tokens of one"]
+)
 def test_every_policy_gives_the_same_results(policy: str | Policy, once: Runner, hw: Headway) -> None:
     hw.policy = policy
     sums_are_right(once)
