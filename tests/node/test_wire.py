@@ -63,7 +63,7 @@ def test_a_message_arrives_as_it_was_sent() -> None:
         assert not isinstance(decoded, Credit)
         assert decoded[0] == address
         assert read_message(decoded[1], decoded[2], schema) == message
-    assert decode([bytes(frame) for frame in encode_credit(Credit(1, 2, 3, 4, 5))]) == Credit(1, 2, 3, 4, 5)
+    assert decode([bytes(frame) for frame in encode_credit(Credit(1, 2, 3, 4, 5, 6))]) == Credit(1, 2, 3, 4, 5, 6)
 
 
 def test_a_node_finds_the_address_it_is_reached_by() -> None:

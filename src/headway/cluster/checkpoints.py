@@ -17,7 +17,8 @@ from typing import Any
 
 from pyarrow import fs
 
-from headway.dataflow.stages import InlineStage, MergeStage, PlanStage, Stage
+from headway.dataflow.printing import describe as describe_relation
+from headway.dataflow.stages import InlineStage, KeyedStage, MergeStage, PlanStage, Stage
 from headway.errors import InvalidOption
 from headway.kernels.api import partial_schema
 from headway.node.snapshots import file_system
@@ -134,6 +135,8 @@ def describe(stages: tuple[Stage, ...]) -> list[dict[str, str]]:
             columns = ", ".join(f"{f.name} {f.type}" for f in partial_schema(stage.aggregate))
             functions = ", ".join(agg.function for agg in stage.aggregate.aggs)
             described.append({"stage": str(stage.id), "aggregation": functions, "state": columns})
+        elif isinstance(stage, KeyedStage):
+            described.append({"stage": str(stage.id), "operator": describe_relation(stage.relation)})
     return described
 
 

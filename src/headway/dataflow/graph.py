@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 from pyspark.sql import types as T
@@ -26,6 +27,10 @@ class Relation:
     @property
     def inputs(self) -> tuple[Relation, ...]:
         return ()
+
+    def over(self, inputs: Sequence[Relation]) -> Self:
+        """The same relation of other inputs, as many as it has."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class Unary(Relation):
     @property
     def inputs(self) -> tuple[Relation, ...]:
         return (self.input,)
+
+    def over(self, inputs: Sequence[Relation]) -> Self:
+        return replace(self, input=inputs[0])
 
 
 @dataclass(frozen=True)
@@ -114,6 +122,9 @@ class Union(Relation):
     def inputs(self) -> tuple[Relation, ...]:
         return self.branches
 
+    def over(self, inputs: Sequence[Relation]) -> Self:
+        return replace(self, branches=tuple(inputs))
+
 
 @dataclass(frozen=True)
 class AggCall:
@@ -142,3 +153,44 @@ class Aggregate(Unary):
     keys: tuple[Column, ...]
     aggs: tuple[AggCall, ...]
     event_key: int | None = None
+
+
+@dataclass(frozen=True)
+class Keyed(Relation):
+    """Keeps state by key: rows of all inputs with equal keys meet in one operator.
+
+    `keys` are, for every input, the columns that are its key: as many in each, of the same types. With no key columns
+    one operator takes all rows. `operator` is what Spark's progress calls the operator.
+    """
+
+    operator: ClassVar[str]
+    streams: tuple[Relation, ...]
+    keys: tuple[tuple[int, ...], ...]
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.streams
+
+    def over(self, inputs: Sequence[Relation]) -> Self:
+        return replace(self, streams=tuple(inputs))
+
+
+@dataclass(frozen=True)
+class Deduplicate(Keyed):
+    """Of rows with equal keys the first to come.
+
+    `time` is the event-time column, by which rows are late, None if there is none. A key is forgotten when the
+    watermark has reached its time: `ends` is the column of the keys that says it, None: keys are kept for ever.
+    """
+
+    operator: ClassVar[str] = "dedupe"
+    time: int | None = None
+    ends: int | None = None
+
+
+@dataclass(frozen=True)
+class DeduplicateWithin(Deduplicate):
+    """The same, but a key is forgotten when the watermark is `delay_us` past the time of the row that was kept."""
+
+    operator: ClassVar[str] = "dedupeWithinWatermark"
+    delay_us: int = 0

@@ -12,6 +12,8 @@ from headway.dataflow.expr import Call, Column, Expr, Literal
 from headway.dataflow.graph import (
     AggCall,
     Aggregate,
+    Deduplicate,
+    DeduplicateWithin,
     Expand,
     Filter,
     Project,
@@ -179,6 +181,17 @@ def _aggregate(relation: Aggregate) -> str:
     return f"by [{', '.join(keys)}] [{', '.join(calls)}]{event}"
 
 
+def _deduplicate(relation: Deduplicate) -> str:
+    schema = relation.streams[0].schema
+    keys = ", ".join(_column(key, schema) for key in relation.keys[0])
+    ends = f", ends by {_column(relation.ends, schema)}" if relation.ends is not None else ""
+    return f"by [{keys}]{ends}"
+
+
+def _deduplicate_within(relation: DeduplicateWithin) -> str:
+    return f"{_deduplicate(relation)}, for {duration(relation.delay_us)}"
+
+
 def _call(call: AggCall, schema: Schema) -> str:
     text = f"{call.function}({', '.join(expression(arg, schema) for arg in call.args) or '*'})"
     return f"{text} where {expression(call.filter, schema)}" if call.filter else text
@@ -193,4 +206,6 @@ _DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
     StaticJoin: _static_join,
     Union: _union,
     Aggregate: _aggregate,
+    Deduplicate: _deduplicate,
+    DeduplicateWithin: _deduplicate_within,
 }

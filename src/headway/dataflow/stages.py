@@ -3,7 +3,8 @@
 1. A stage reads edges, does one kind of work, and feeds the stages that name it as upstream.
 2. Stateless steps fuse into one chain; it ends where rows fan out, fan in, meet a second watermark, or are grouped.
 3. An aggregation is two steps: partial at the end of a chain, on every node, then a merge by key bucket.
-4. Equal relations are one stage, so that a stream used twice is read once.
+4. A relation that keeps state by key is a stage of its own, behind an exchange by key of each of its inputs.
+5. Equal relations are one stage, so that a stream used twice is read once.
 """
 
 from __future__ import annotations
@@ -12,7 +13,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
-from headway.dataflow.graph import Aggregate, Expand, Filter, Project, Relation, Source, StaticJoin, Union, Watermark
+from headway.dataflow.graph import (
+    Aggregate,
+    Expand,
+    Filter,
+    Keyed,
+    Project,
+    Relation,
+    Source,
+    StaticJoin,
+    Union,
+    Watermark,
+)
 from headway.kernels.api import Chain
 
 EdgeKind = Literal["forward", "by_key", "spread"]
@@ -24,10 +36,11 @@ _STEPS = (Filter, Project, Expand, Watermark, StaticJoin)
 
 @dataclass(frozen=True)
 class Edge:
-    """Where rows come from, and how they are dealt to nodes."""
+    """Where rows come from, and how they are dealt to nodes: by the columns `keys` iff `kind` is by_key."""
 
     upstream: int
     kind: EdgeKind
+    keys: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +88,13 @@ class MergeStage(Stage):
 
 
 @dataclass(frozen=True)
+class KeyedStage(Stage):
+    """Keeps the state of its key buckets; its inputs are those of the relation."""
+
+    relation: Keyed
+
+
+@dataclass(frozen=True)
 class SinkStage(Stage):
     """Hands results to the sink."""
 
@@ -109,6 +129,8 @@ class _Builder:
             return self._source(relation)
         if isinstance(relation, Aggregate):
             return self._merge(relation)
+        if isinstance(relation, Keyed):
+            return self._keyed(relation)
         return self._chain(relation, None)
 
     def _source(self, source: Source) -> int:
@@ -120,7 +142,13 @@ class _Builder:
     def _merge(self, aggregate: Aggregate) -> int:
         partial = self._chain(aggregate.input, aggregate)
         placement: Placement = "one" if self.single_merge or not aggregate.keys else "everywhere"
-        return self.add(MergeStage(self.next_id, (Edge(partial, "by_key"),), placement, aggregate))
+        edge = Edge(partial, "by_key", tuple(range(len(aggregate.keys))))
+        return self.add(MergeStage(self.next_id, (edge,), placement, aggregate))
+
+    def _keyed(self, relation: Keyed) -> int:
+        pairs = zip(relation.streams, relation.keys, strict=True)
+        edges = tuple(Edge(self.stage_of(stream), "by_key", keys) for stream, keys in pairs)
+        return self.add(KeyedStage(self.next_id, edges, "everywhere" if relation.keys[0] else "one", relation))
 
     def _chain(self, relation: Relation, aggregate: Aggregate | None) -> int:
         steps: list[Relation] = []
@@ -160,12 +188,7 @@ def cut(root: Relation, inline: frozenset[Source], output_mode: str) -> tuple[St
 
 def _intern(relation: Relation, seen: dict[Relation, Relation]) -> Relation:
     """`relation` with equal sub-plans made the same object."""
-    import dataclasses
-
-    if isinstance(relation, Union):
-        relation = dataclasses.replace(relation, branches=tuple(_intern(b, seen) for b in relation.branches))
-    elif relation.inputs:
-        relation = dataclasses.replace(relation, input=_intern(relation.inputs[0], seen))  # type: ignore[call-arg]
+    relation = relation.over([_intern(below, seen) for below in relation.inputs])
     return seen.setdefault(relation, relation)
 
 

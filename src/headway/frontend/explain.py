@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from headway.connectors.sources import open_source
 from headway.dataflow.graph import Relation
 from headway.dataflow.printing import tree
-from headway.dataflow.stages import ChainStage, cut
+from headway.dataflow.stages import ChainStage, KeyedStage, cut
 from headway.errors import UnsupportedPlan
 from headway.frontend.lower import lower
 from headway.kernels.api import Chain
@@ -35,6 +35,8 @@ def _notes(root: Relation) -> dict[Relation, str]:
     for stage in cut(root, frozenset(), "append"):
         if isinstance(stage, ChainStage):
             notes |= dict.fromkeys(_relations(stage.chain), _tier(stage.chain))
+        elif isinstance(stage, KeyedStage):
+            notes[stage.relation] = "interpreted"
     return notes
 
 

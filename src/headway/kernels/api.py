@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 from pyspark.sql import types as T
@@ -76,6 +76,47 @@ class MergeKernel(Protocol):
 
     @property
     def groups(self) -> int: ...
+
+
+class Outcome(NamedTuple):
+    """What a keyed kernel did: rows out (None: none), rows that were late, and what became of its state."""
+
+    rows: pa.RecordBatch | None = None
+    late: int = 0
+    updated: int = 0
+    removed: int = 0
+
+
+class KeyedKernel(Protocol):
+    """Keeps state by key (see `graph.Keyed`), for the key buckets it is given. Rows out have the relation's schema."""
+
+    def process(self, input: int, batch: pa.RecordBatch, watermark: int | None) -> Outcome:
+        """Take rows of the input with this number, `watermark` being reached: what it has passed is late."""
+
+    def advance(self, watermark: int) -> Outcome:
+        """The watermark has come here."""
+
+    def output_watermark(self, watermark: int) -> int:
+        """The watermark of the rows out once `advance(watermark)` was called: less, where older rows may still come."""
+        return watermark
+
+    def snapshot(self) -> pa.Table:
+        """All state. Its first columns are the key columns: they tell which operator owns a row."""
+
+    def restore(self, state: pa.Table) -> None:
+        """Take rows of snapshots in addition to what is held."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are held."""
+
+    def next_timer(self) -> float | None:
+        """When `on_time` should be called next, in seconds of processing time; None: not before there are more rows."""
+        return None
+
+    def on_time(self, now: float) -> Outcome:
+        """That time has come."""
+        return Outcome()
 
 
 def state_types(agg: AggCall) -> tuple[pa.DataType, ...]:

@@ -19,7 +19,7 @@ from headway.dataflow.graph import StaticJoin
 from headway.dataflow.types import arrow_schema
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.hashing import hash_plain
-from headway.kernels.keys import flatten_all
+from headway.kernels.keys import flatten_all, same
 
 Rows = npt.NDArray[np.int64]
 
@@ -75,21 +75,12 @@ class StaticProbe:
     def _equal(self, keys: Sequence[pa.Array], stream: Rows, at: Rows) -> npt.NDArray[np.bool_]:
         equal = np.ones(len(stream), np.bool_)
         for mine, theirs in zip(keys, self._keys, strict=True):
-            equal &= _same(mine.take(pa.array(stream)), theirs.take(pa.array(at)))
+            equal &= same(mine.take(pa.array(stream)), theirs.take(pa.array(at)))
         return equal
 
     def _joined(self, batch: pa.RecordBatch, stream: Rows, table: pa.Array) -> pa.RecordBatch:
         left = batch.take(pa.array(stream)).columns
         return pa.RecordBatch.from_arrays(left + self._table.take(table).columns, schema=self._schema)
-
-
-def _same(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
-    """Where the columns are equal; nulls, which are here only as fields of structs, are equal too."""
-    same = pc.equal(left, right)
-    if same.null_count:
-        same = pc.if_else(same.is_valid(), same, pc.and_(left.is_null(), right.is_null()))
-    equal: npt.NDArray[np.bool_] = same.to_numpy(zero_copy_only=False)
-    return equal
 
 
 def _keys(exprs: tuple[Expr, ...], batch: pa.RecordBatch) -> tuple[list[pa.Array], Rows]:

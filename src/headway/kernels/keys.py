@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -50,3 +52,12 @@ def width(kind: pa.DataType, optional: bool = True) -> int:
 def flatten_all(arrays: Sequence[pa.Array]) -> list[pa.Array]:
     """The plain columns of several keys."""
     return [plain for array in arrays for plain in flatten(array)]
+
+
+def same(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where two plain columns are equal; nulls are equal too."""
+    same = pc.equal(left, right)
+    if same.null_count:
+        same = pc.if_else(same.is_valid(), same, pc.and_(left.is_null(), right.is_null()))
+    equal: npt.NDArray[np.bool_] = same.to_numpy(zero_copy_only=False)
+    return equal

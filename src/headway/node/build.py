@@ -13,25 +13,29 @@ from headway.dataflow.stages import (
     ChainStage,
     Edge,
     InlineStage,
+    KeyedStage,
     MergeStage,
     PlanStage,
     ReadStage,
     SinkStage,
     Stage,
 )
+from headway.dataflow.types import arrow_schema
 from headway.dataflow.windows import event_column, waits_for_watermark, windows_of
 from headway.kernels.api import partial_schema
 from headway.kernels.compiled import Compiler, why_not
 from headway.kernels.interpreted import InterpretedChain
+from headway.kernels.keyed import keyed_kernel
 from headway.kernels.merge import Merge
 from headway.node.message import Message
 from headway.node.operators.base import Host, Operator, State
 from headway.node.operators.chain import ChainOperator
+from headway.node.operators.keyed import KeyedOperator
 from headway.node.operators.merge import MergeOperator
 from headway.node.operators.planned import TASK_SCHEMA, PlanOperator, ReadOperator
 from headway.node.operators.sink import DriverSink, InlineSink, ThreadedSink
 from headway.node.operators.source import InlineOperator
-from headway.node.outputs import ByKey, Forward, Output, Spread
+from headway.node.outputs import ByKey, Forward, Output, Share, Spread
 from headway.node.ports import ChannelKey, LocalPort, Port, RemotePort
 from headway.node.snapshots import read_state
 from headway.node.wire import Address
@@ -55,8 +59,8 @@ class Build:
         self.host = host
         self._compiler = compiler
         self.operators: dict[int, Operator] = {}
-        self.remote_ports: dict[tuple[int, int, int], RemotePort] = {}
-        """By upstream stage, stage and node."""
+        self.remote_ports: dict[tuple[int, int, int, int], RemotePort] = {}
+        """By upstream stage, stage, which of its inputs it is, and node."""
 
     def build(self, transmit: Transmit, to_driver: Callable[[int, Message], None]) -> None:
         stages = self.deployment.stages
@@ -85,7 +89,7 @@ class Build:
         stage = operator.stage
         port = RemotePort(lambda message: send(stage, message), operator, lambda reply: None)
         operator.port = port
-        self.remote_ports[stage, stage, DRIVER] = port
+        self.remote_ports[stage, stage, 0, DRIVER] = port
 
     def _nodes(self, stage: Stage) -> Sequence[int]:
         return self.deployment.members if stage.placement == "everywhere" else (self._home,)
@@ -124,8 +128,7 @@ class Build:
         ports = [self._port(operator, consumer, number, node, transmit, converter) for node in self._nodes(consumer)]
         if edge.kind == "spread":
             return Spread(ports)
-        assert isinstance(consumer, MergeStage)
-        return ByKey(ports, len(consumer.aggregate.keys))
+        return ByKey(ports, edge.keys)
 
     def _port(
         self, operator: Operator, consumer: Stage, number: int, node: int, transmit: Transmit, converter: Converter
@@ -141,7 +144,7 @@ class Build:
             return LocalPort(target, target.channels[key], operator)
         address = Address(self.deployment.number, consumer.id, key)
         port = RemotePort(lambda message: transmit(node, address, message), operator, replied)
-        self.remote_ports[operator.stage, consumer.id, node] = port
+        self.remote_ports[operator.stage, consumer.id, number, node] = port
         return port
 
     def _restore(self) -> None:
@@ -155,9 +158,11 @@ class Build:
                 tables = [State(read_state(deployment.checkpoint, file)) for file in files]
                 operator.restore(tables + [State(value=value) for value in values])
 
-    def schema_into(self, stage: int) -> pa.Schema:
-        """The schema of rows that come to `stage` from other nodes."""
+    def schema_into(self, stage: int, number: int) -> pa.Schema:
+        """The schema of rows that come to the input `number` of `stage` from other nodes."""
         target = self.deployment.stages[stage]
+        if isinstance(target, KeyedStage):
+            return arrow_schema(target.relation.streams[number].schema)
         return partial_schema(target.aggregate) if isinstance(target, MergeStage) else TASK_SCHEMA
 
     def inline(self, stage: InlineStage) -> Operator:
@@ -195,13 +200,22 @@ class Build:
 
     def merge(self, stage: MergeStage) -> Operator:
         deployment = self.deployment
-        owners = self._nodes(stage)
-        share = (len(stage.aggregate.keys), list(owners).index(self.node), len(owners))
         kernel = Merge(stage.aggregate)
         channels = self.channels(stage)
         return MergeOperator(
-            self.host, stage.id, channels, kernel, deployment.output_mode, deployment.flush_every, share
+            self.host, stage.id, channels, kernel, deployment.output_mode, deployment.flush_every, self._share(stage)
         )
+
+    def keyed(self, stage: KeyedStage) -> Operator:
+        relation = stage.relation
+        channels = self.channels(stage)
+        return KeyedOperator(
+            self.host, stage.id, channels, keyed_kernel(relation), relation.operator, self._share(stage)
+        )
+
+    def _share(self, stage: Stage) -> Share:
+        owners = list(self._nodes(stage))
+        return Share(len(stage.inputs[0].keys), owners.index(self.node), len(owners))
 
     def sink(self, stage: SinkStage) -> Operator:
         sink = self.deployment.sink
@@ -219,5 +233,6 @@ _MAKERS: dict[type[Stage], Callable[[Any, Any], Operator]] = {
     ReadStage: Build.read,
     ChainStage: Build.chain,
     MergeStage: Build.merge,
+    KeyedStage: Build.keyed,
     SinkStage: Build.sink,
 }

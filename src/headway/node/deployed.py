@@ -68,10 +68,11 @@ class Deployed:
     def _acknowledge(
         self, stage: int, channel: Channel
     ) -> tuple[Callable[[int], None], Callable[[ReplyContext], None]]:
-        upstream, node, _ = channel.key
+        upstream, node, number = channel.key
 
         def send(size: int, reply: ReplyContext | None) -> None:
-            self._node.send(node, encode_credit(Credit(self.number, upstream, stage, self._node.index, size, reply)))
+            credit = Credit(self.number, upstream, stage, number, self._node.index, size, reply)
+            self._node.send(node, encode_credit(credit))
 
         return lambda size: send(size, None), lambda reply: send(0, reply)
 
@@ -112,11 +113,11 @@ class Deployed:
 
     def receive(self, address: Address, header: tuple[Any, ...], rows: Any) -> None:
         operator = self.operators[address.stage]
-        message = read_message(header, rows, self.build.schema_into(address.stage))
+        message = read_message(header, rows, self.build.schema_into(address.stage, address.channel[2]))
         operator.receive(operator.channels[address.channel], message.arrived(self.now()))
 
     def credit(self, credit: Credit) -> None:
-        port = self.build.remote_ports[credit.upstream, credit.stage, credit.node]
+        port = self.build.remote_ports[credit.upstream, credit.stage, credit.number, credit.node]
         if credit.reply is None:
             port.taken(credit.size)
         else:

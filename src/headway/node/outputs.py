@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,21 @@ BUCKETS = 128
 def bucket_owner(bucket: int, owners: int) -> int:
     """Which of `owners` operators holds `bucket`."""
     return bucket % owners
+
+
+class Share(NamedTuple):
+    """Which part of a stage's state an operator holds: by the first `keys` columns, the buckets of one of `owners`."""
+
+    keys: int
+    owner: int
+    owners: int
+
+    def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of `batch` that belong to it."""
+        if self.owners == 1 or not self.keys:
+            return batch
+        owners = owners_of(batch, range(self.keys), self.owners)
+        return batch.take(pa.array(np.flatnonzero(owners == self.owner)))
 
 
 class Output(Protocol):
@@ -53,9 +68,9 @@ class Spread:
 class ByKey:
     """Every row to the owner of its key's bucket."""
 
-    def __init__(self, ports: Sequence[Port], keys: int) -> None:
+    def __init__(self, ports: Sequence[Port], keys: Sequence[int]) -> None:
         self.ports = ports
-        self._keys = range(keys)
+        self._keys = keys
 
     def rows(self, message: Message) -> None:
         assert message.batch is not None

@@ -97,11 +97,12 @@ class Address(NamedTuple):
 
 
 class Credit(NamedTuple):
-    """`node` took `size` bytes of what `upstream` sent to `stage`; or, with a reply, what it costs there."""
+    """`node` took `size` bytes of what `upstream` sent to input `number` of `stage`; or, with a reply, its cost."""
 
     deployment: int
     upstream: int
     stage: int
+    number: int
     node: int
     size: int
     reply: ReplyContext | None = None

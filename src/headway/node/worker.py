@@ -268,7 +268,7 @@ class Node:
             case protocol.Committed(number, positions):
                 self._committed(number, positions)
             case protocol.RowsTaken(number, stage, size):
-                self._do(number, lambda deployed: deployed.credit(Credit(number, stage, stage, DRIVER, size)))
+                self._do(number, lambda deployed: deployed.credit(Credit(number, stage, stage, 0, DRIVER, size)))
             case protocol.Record(on):
                 self._record(on)
             case protocol.Aim(number, latency):

@@ -309,6 +309,12 @@ class Operator:
                     spent=spent)
         )  # fmt: skip
 
+    def _own_step(self, value: int | None) -> Watermark:
+        """The watermark behind state. Rows that leave later are not before it, so it counts idle or not; without a
+        watermark upstream there is none."""
+        current = self.inputs.current
+        return current._replace(value=value, steps=((self.stage, value, False),) if current.steps else ())
+
     def broadcast(self, message: Message) -> None:
         """Send a mark to every operator downstream. It hurries as rows do that no window holds back."""
         for output, converter in zip(self.outputs, self.converters, strict=True):

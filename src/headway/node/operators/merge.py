@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from headway.kernels.api import MergeKernel
 from headway.node.message import Barrier, Message
 from headway.node.operators.base import Host, Operator, State
-from headway.node.outputs import owners_of
+from headway.node.outputs import Share
 from headway.node.ports import Channel, ChannelKey
 
 
@@ -25,14 +24,13 @@ class MergeOperator(Operator):
         kernel: MergeKernel,
         mode: str,
         emit_every: float,
-        share: tuple[int, int, int],
+        share: Share,
     ) -> None:
         super().__init__(host, stage, channels)
         self._kernel = kernel
         self._mode = mode
         self._emit_every = emit_every
-        self._keys, self._owner, self._owners = share
-        """How many key columns there are, which of the owners of buckets this is, and how many those are."""
+        self._share = share
         self._oldest: Message | None = None
         self._newest: Message | None = None
         self._emitted = 0.0
@@ -87,7 +85,7 @@ class MergeOperator(Operator):
                     self.give(rows, watermark.value, cause.t, cause)
             elif self._mode == "update":
                 self._emit_changed()
-        self.tell(watermark, cause)
+        self.tell(self._own_step(watermark.value), cause)
 
     def on_barrier(self, barrier: Barrier) -> None:
         if self._mode != "append":
@@ -106,15 +104,9 @@ class MergeOperator(Operator):
             if state.table is None:
                 continue
             for batch in state.table.to_batches():
-                mine = self._mine(batch)
+                mine = self._share.of(batch)
                 if mine.num_rows:
                     self._kernel.restore(pa.Table.from_batches([mine]))
-
-    def _mine(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self._owners == 1 or not self._keys:
-            return batch
-        owners = owners_of(batch, range(self._keys), self._owners)
-        return batch.take(pa.array(np.flatnonzero(owners == self._owner)))
 
     def measure(self, now: float) -> None:
         self.host.metrics.state(str(self.stage)).rows = self._kernel.groups

@@ -1,0 +1,20 @@
+"""Which kernel runs each relation that keeps state by key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headway.dataflow.graph import Deduplicate, DeduplicateWithin, Keyed
+from headway.kernels.api import KeyedKernel
+from headway.kernels.deduplicate import Deduplication
+
+_KERNELS: dict[type[Keyed], Callable[[Any], KeyedKernel]] = {
+    Deduplicate: Deduplication,
+    DeduplicateWithin: Deduplication,
+}
+
+
+def keyed_kernel(relation: Keyed) -> KeyedKernel:
+    """A kernel of `relation`, without state."""
+    return _KERNELS[type(relation)](relation)

@@ -1,0 +1,193 @@
+"""Rows kept by key, found by the hash of their key, and forgotten when their time has come.
+
+1. What comes in is a segment. When the last few segments are of about one size, they become one; so there are few
+   segments, and a row is moved a logarithmic number of times.
+2. A filter says of a hash that it may be there: most rows of most streams find nothing, and cost one look.
+3. A segment is put in order of hashes when it is first looked through, in order of times when the first of its rows
+   ends. Ended rows are skipped, and leave for good when they are half of their segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Hashes = npt.NDArray[np.uint64]
+Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+NEVER = 2**63 - 1
+"""The time of a row that never ends."""
+_FAN = 4
+_LARGEST = 1 << 22
+"""Rows of a segment that is not merged any more: Arrow's columns of text hold two gigabytes."""
+_SLOTS = 16
+_FEWEST_SLOTS = 1 << 12
+
+
+@dataclass(eq=False)
+class Segment:
+    """Rows, the hash of each one's key, and its time: it has ended when the store's time has reached it.
+
+    `marked` says of each what the owner likes; a row that is `gone` is not found any more.
+    """
+
+    rows: pa.RecordBatch
+    hashes: Hashes
+    times: Rows
+    marked: Flags
+    gone: Flags
+    ended: int = 0
+    """How many have ended: so many of the first by time."""
+
+    @cached_property
+    def first(self) -> int:
+        """When the first row ends."""
+        return int(self.times.min())
+
+    @cached_property
+    def by_hash(self) -> tuple[Hashes, Rows]:
+        """The hashes in order, and the row of each."""
+        order = np.argsort(self.hashes)
+        return self.hashes[order], order
+
+    @cached_property
+    def by_time(self) -> tuple[Rows, Rows]:
+        """The times in order, and the row of each."""
+        order = np.argsort(self.times, kind="stable")
+        return self.times[order], order
+
+
+class Found(NamedTuple):
+    """Pairs of rows with equal hashes: `asked` counts in what was asked for, `rows` in the segment."""
+
+    segment: Segment
+    asked: Rows
+    rows: Rows
+
+
+class KeyedRows:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._segments: list[Segment] = []
+        self._until = -NEVER
+        self._filter: Flags = np.zeros(_FEWEST_SLOTS, np.bool_)
+        self._shift = _shift(_FEWEST_SLOTS)
+        self._filtered = 0
+        """How many hashes the filter was told."""
+
+    @property
+    def count(self) -> int:
+        """How many rows are held."""
+        return sum(len(s.times) - s.ended - _count(s.gone & (s.times > self._until)) for s in self._segments)
+
+    def add(self, rows: pa.RecordBatch, hashes: Hashes, times: Rows, marked: Flags | None = None) -> None:
+        """Keep `rows`; none of them has ended."""
+        if not rows.num_rows:
+            return
+        none = np.zeros(rows.num_rows, np.bool_)
+        self._segments.append(Segment(rows, hashes, times, none.copy() if marked is None else marked, none))
+        self._tell(hashes)
+        while self._last_are_alike():
+            self._segments[-_FAN:] = [_merged(self._segments[-_FAN:], self._until)]
+
+    def find(self, hashes: Hashes) -> Iterator[Found]:
+        """The rows that are held with any of the hashes. Their keys may still be different."""
+        asked = np.flatnonzero(self._filter[hashes >> self._shift])
+        if not len(asked):
+            return
+        asked = asked[np.argsort(hashes[asked])]
+        wanted = hashes[asked]
+        for segment in self._segments:
+            found = _look(segment, asked, wanted)
+            held = segment.times[found.rows] > self._until
+            held &= ~segment.gone[found.rows]
+            if not held.all():
+                found = Found(segment, found.asked[held], found.rows[held])
+            if len(found.rows):
+                yield found
+
+    def end(self, until: int) -> Iterator[tuple[Segment, Rows]]:
+        """Let the rows end whose time is not after `until`; gives those that are not gone. Exhaust it."""
+        self._until = max(self._until, until)
+        for segment in [s for s in self._segments if s.first <= self._until]:
+            times, order = segment.by_time
+            before, segment.ended = segment.ended, int(np.searchsorted(times, self._until, "right"))
+            rows = order[before : segment.ended]
+            yield segment, rows[~segment.gone[rows]]
+        self._tidy()
+
+    def held(self) -> Iterator[tuple[Segment, Rows]]:
+        """All that is held."""
+        for segment in self._segments:
+            rows = np.flatnonzero((segment.times > self._until) & ~segment.gone)
+            if len(rows):
+                yield segment, rows
+
+    def _tidy(self) -> None:
+        kept = []
+        for segment in self._segments:
+            if 2 * segment.ended > len(segment.times):
+                segment = _merged([segment], self._until)
+            if len(segment.times):
+                kept.append(segment)
+        self._segments = kept
+
+    def _last_are_alike(self) -> bool:
+        sizes = [len(segment.times) for segment in self._segments[-_FAN:]]
+        return len(sizes) == _FAN and sizes[0] <= _FAN * sum(sizes[1:]) and sum(sizes) <= _LARGEST
+
+    def _tell(self, hashes: Hashes) -> None:
+        self._filtered += len(hashes)
+        if self._filtered * _SLOTS // 2 <= len(self._filter):
+            self._filter[hashes >> self._shift] = True
+            return
+        self._filtered = sum(len(segment.times) for segment in self._segments)
+        size = max(_FEWEST_SLOTS, 1 << (self._filtered * _SLOTS - 1).bit_length())
+        self._filter, self._shift = np.zeros(size, np.bool_), _shift(size)
+        for segment in self._segments:
+            self._filter[segment.hashes >> self._shift] = True
+
+
+def _shift(slots: int) -> np.uint64:
+    """How far a hash is shifted so that its first bits count the slots."""
+    return np.uint64(65 - slots.bit_length())
+
+
+def _count(flags: Flags) -> int:
+    return int(np.count_nonzero(flags))
+
+
+def _look(segment: Segment, asked: Rows, wanted: Hashes) -> Found:
+    """The rows of `segment` with a hash of `wanted`, which is in order; `asked` tells which those are."""
+    ordered, order = segment.by_hash
+    starts = np.searchsorted(ordered, wanted)
+    there = starts < len(ordered)
+    there[there] = ordered[starts[there]] == wanted[there]
+    asked, starts = asked[there], starts[there]
+    counts = np.searchsorted(ordered, wanted[there], "right") - starts
+    at = np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+    return Found(segment, np.repeat(asked, counts), order[at])
+
+
+def _merged(segments: list[Segment], until: int) -> Segment:
+    """One segment of all that is held in `segments`."""
+    kept = [(segment, np.flatnonzero((segment.times > until) & ~segment.gone)) for segment in segments]
+    batches = [
+        segment.rows if len(rows) == len(segment.times) else segment.rows.take(pa.array(rows)) for segment, rows in kept
+    ]
+    times = np.concatenate([segment.times[rows] for segment, rows in kept])
+    return Segment(
+        pa.concat_batches(batches),
+        np.concatenate([segment.hashes[rows] for segment, rows in kept]),
+        times,
+        np.concatenate([segment.marked[rows] for segment, rows in kept]),
+        np.zeros(len(times), np.bool_),
+    )

@@ -1,0 +1,84 @@
+"""Runs a relation that keeps state by key, for the key buckets of this operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from headway.kernels.api import KeyedKernel, Outcome
+from headway.node.message import Message
+from headway.node.operators.base import Host, Operator, State
+from headway.node.outputs import Share
+from headway.node.ports import Channel, ChannelKey
+
+
+class KeyedOperator(Operator):
+    """Rows leave when they come, when the watermark moves, or when a timer of the kernel's fires."""
+
+    def __init__(
+        self, host: Host, stage: int, channels: Iterable[ChannelKey], kernel: KeyedKernel, name: str, share: Share
+    ) -> None:
+        super().__init__(host, stage, channels)
+        self._kernel = kernel
+        self._name = name
+        self._share = share
+        self._timer: float | None = None
+        """Not None iff a timer is set for it."""
+
+    def start(self) -> None:
+        self._arm()
+
+    def on_rows(self, channel: Channel, message: Message) -> None:
+        assert message.batch is not None
+        _, _, number = channel.key
+        outcome = self._kernel.process(number, message.batch, self.inputs.current.value)
+        self._give(outcome, message.p, message)
+        self._arm()
+
+    def on_watermark(self, cause: Message) -> None:
+        value = self.inputs.current.value
+        if value is not None:
+            self.host.metrics.watermark_us = value
+            self._give(self._kernel.advance(value), value, cause)
+            value = self._kernel.output_watermark(value)
+        self.tell(self._own_step(value), cause)
+        self._arm()
+
+    def wake(self, now: float) -> None:
+        if self._timer is not None and now >= self._timer:
+            self._timer = None
+            self._give(self._kernel.on_time(now), None, Message(t=now, first_t=now, polled=now))
+            self._arm()
+        self.schedule()
+
+    def _arm(self) -> None:
+        due = self._kernel.next_timer()
+        if due is not None and (self._timer is None or due < self._timer):
+            self._timer = due
+            self.host.at(due, self)
+
+    def _give(self, outcome: Outcome, p: int | None, cause: Message) -> None:
+        state = self.host.metrics.state(str(self.stage), self._name)
+        state.late += outcome.late
+        state.updated += outcome.updated
+        state.removed += outcome.removed
+        if outcome.rows is not None and outcome.rows.num_rows:
+            self.give(outcome.rows, p, cause.t, cause)
+
+    def snapshot(self) -> State:
+        return State(self._kernel.snapshot(), self.inputs.current.value)
+
+    def restore(self, states: Sequence[State]) -> None:
+        # What any operator has ended must not begin again: the highest of what they had reached holds for all.
+        reached = [state.value for state in states if state.value is not None]
+        if reached:
+            self.inputs.restore(max(reached))
+        for state in states:
+            for batch in [] if state.table is None else state.table.to_batches():
+                mine = self._share.of(batch)
+                if mine.num_rows:
+                    self._kernel.restore(pa.Table.from_batches([mine]))
+
+    def measure(self, now: float) -> None:
+        self.host.metrics.state(str(self.stage), self._name).rows = self._kernel.rows
