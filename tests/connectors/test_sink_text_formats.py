@@ -52,6 +52,19 @@ def test_json(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> N
     assert ours == theirs
 
 
+def test_json_of_arrays(spark: SparkSession, tmp_path: Path) -> None:
+    pair = T.StructType([T.StructField("x", T.DoubleType()), T.StructField("t", T.TimestampType())])
+    schema: Schema = (Field("n", T.ArrayType(T.IntegerType())), Field("p", T.ArrayType(pair)))
+    time = EVERY_VALUE[0]["time"]
+    values: list[dict[str, Any]] = [
+        {"n": [1, None, 3], "p": [{"x": 0.5, "t": time}, None]},
+        {"n": [], "p": None},
+        {"n": None, "p": []},
+    ]
+    ours, theirs = both(spark, tmp_path, "json", schema, values)
+    assert ours == theirs
+
+
 @pytest.mark.parametrize("options", [{}, {"header": "true"}, {"quoteAll": "true"}, {"nullValue": "-", "sep": ";"}])
 def test_csv_of_every_type(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
     ours, theirs = both(spark, tmp_path, "csv", FLAT, FLAT_VALUES, **options)

@@ -116,7 +116,10 @@ def scatter(stream: MemoryStream, rows: Rows, seed: int = 1, pieces: int = 6) ->
 
 
 def same(rows: Sequence[Sequence[Any]]) -> Counter[tuple[Any, ...]]:
-    """Rows that are equal iff Spark's are: NaN is NaN, -0.0 is not 0.0, sums of doubles to twelve digits."""
+    """Rows that are equal iff Spark's are: NaN is NaN, -0.0 is not 0.0, sums of doubles to twelve digits.
+
+    The order inside an array does not count: where Spark pins one, the tests of the function do.
+    """
     return Counter(tuple(_plain(value) for value in row) for row in rows)
 
 
@@ -125,4 +128,6 @@ def _plain(value: Any) -> Any:
         return f"{value:.12g}"
     if isinstance(value, tuple):
         return tuple(_plain(part) for part in value)
+    if isinstance(value, list):
+        return tuple(sorted((_plain(part) for part in value), key=repr))
     return bytes(value) if isinstance(value, bytearray) else value

@@ -23,9 +23,22 @@ def _all_functions(df: DataFrame) -> list[Any]:
     return [*numbers, *every, *counts]
 
 
+def _more_functions(df: DataFrame) -> list[Any]:
+    """Those whose answer does not depend on the order of rows."""
+    moments = [f"{f}(i)" for f in ("stddev", "var_pop", "skewness", "kurtosis")]
+    pairs = [f"{f}(i, h)" for f in ("corr", "covar_samp", "regr_slope", "regr_r2")]
+    picks = ["max_by(s, ts)", "min_by(m, ts)", "max(struct(i, s))", "first(k)", "last(struct(k), true)"]
+    numbers = ["bit_xor(i)", "try_sum(i)", "median(y)", "approx_percentile(i, array(0.1, 0.5))", "every(b)"]
+    texts = ["listagg(s, ',') within group (order by ts)", "mode() within group (order by s)"]
+    return [F.expr(text) for text in (*moments, *pairs, *picks, *numbers, *texts)]
+
+
 COMPLETE: dict[str, Build] = {
     "all functions by key": lambda df: df.groupBy("k").agg(*_all_functions(df)),
     "all functions in one group": lambda df: df.agg(*_all_functions(df)),
+    "more functions by key": lambda df: df.groupBy("k").agg(*_more_functions(df)),
+    "more functions in one group": lambda df: df.where("k = 1").agg(*_more_functions(df)),
+    "lists": lambda df: df.groupBy("k").agg(F.collect_list("i"), F.collect_set("s"), F.collect_set("f")),
     "fixed width": lambda df: df.groupBy("k").agg(
         F.count("*"), F.sum("i"), F.avg("d"), F.min("h"), F.max(F.col("d") + 0.0), F.sum("y")
     ),

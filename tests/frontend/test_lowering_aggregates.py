@@ -118,10 +118,9 @@ def test_the_precision_follows_the_deviation(events: DataFrame) -> None:
     ("aggregate", "named"),
     [
         ("count(DISTINCT i)", r"count\(distinct"),
-        ("stddev(d)", "StddevSamp"),
-        ("collect_list(i)", "CollectList"),
-        ("try_sum(l)", "try_sum"),
-        ("try_avg(l)", "try_avg"),
+        ("histogram_numeric(d, 3)", "HistogramNumeric"),
+        ("collect_set(array(i))", "CreateArray|CollectSet"),
+        ("sum(interval '1' day * i)", "MultiplyDTInterval|Sum|interval"),
     ],
 )
 def test_what_cannot_be_aggregated_is_named(events: DataFrame, aggregate: str, named: str) -> None:

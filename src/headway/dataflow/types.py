@@ -40,6 +40,8 @@ def arrow_type(spark_type: T.DataType) -> pa.DataType:
         return pa.decimal128(spark_type.precision, spark_type.scale)
     if isinstance(spark_type, T.StructType):
         return pa.struct([pa.field(f.name, arrow_type(f.dataType), f.nullable) for f in spark_type.fields])
+    if isinstance(spark_type, T.ArrayType):
+        return pa.list_(pa.field("element", arrow_type(spark_type.elementType)))
     if isinstance(spark_type, T.StringType) and spark_type != T.StringType():
         raise UnsupportedPlan(f"type {spark_type.simpleString()}", "collations are not supported")
     found = _ARROW.get(type(spark_type))

@@ -5,27 +5,16 @@ Catalyst mixes grouping, aggregation and arithmetic on results in one node; here
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
-
-from pyspark.sql import types as T
+from dataclasses import dataclass, field
 
 from headway.dataflow.expr import Column, Expr
 from headway.dataflow.graph import AggCall, Aggregate
 from headway.dataflow.types import Field
 from headway.errors import UnsupportedPlan
-from headway.frontend.plan import Plan, PlanNode
+from headway.frontend.aggregate_functions import NEVER_NULL, aggregate_call
+from headway.frontend.plan import PlanNode
 from headway.frontend.relations import Expressions, Lowered, PlanLowering, expr_id, field_of, lowers_relation
 from headway.frontend.tree import Tree
-from headway.gateway import jvm_class
-
-Options = tuple[tuple[str, Any], ...]
-_MAX_PRECISION = 38
-_HLL_LEAST, _HLL_LAST_WITH_TABLES = 4, 18
-_HLL_TABLES: dict[int, Options] = {}
-"""By precision. Constants of Spark's, and each number of them is a round trip to the JVM."""
 
 
 @dataclass
@@ -45,13 +34,10 @@ class _Calls:
 
     def _call(self, tree: Tree) -> AggCall:
         function = tree.children[0]
-        made = _FUNCTIONS.get(function.name)
-        if made is None:
-            raise UnsupportedPlan(f"aggregate function {function.name}")
         if tree.fields["isDistinct"]:
             raise UnsupportedPlan(f"{function.name.lower()}(distinct ...)")
         filtered = self.input(tree.children[1]) if "filter" in tree.fields else None
-        return replace(made(function, self), filter=filtered)
+        return aggregate_call(function, filtered, self.input, self.lower.plan)
 
 
 @dataclass(frozen=True)
@@ -112,9 +98,7 @@ def _relation(
 ) -> Lowered:
     """The aggregation itself; a column is named as the result that is just it, so that often no projection follows."""
     fields = [field_of(below.schema[key.index].name, key, below.schema) for key in keys]
-    fields += [
-        Field(call.function, call.type, call.function not in ("count", "approx_count_distinct")) for call in calls
-    ]
+    fields += [Field(call.function, call.type, call.function not in NEVER_NULL) for call in calls]
     schema = tuple(f._replace(name=names.get(Column(f.type, i), f.name)) for i, f in enumerate(fields))
     event_key = next((i for i, f in enumerate(fields[: len(keys)]) if f.event_time), None)
     relation = Aggregate(schema, below.relation, tuple(keys), tuple(calls), event_key)
@@ -127,89 +111,3 @@ def _shape(tree: Tree) -> str:
         return f"{tree.name}#{expr_id(tree)}"
     kept = {name: value for name, value in tree.fields.items() if not isinstance(value, list)}
     return f"{tree.name}{sorted(kept.items(), key=str)}({','.join(map(_shape, tree.children))})"
-
-
-def _count(tree: Tree, calls: _Calls) -> AggCall:
-    """Arguments that are never null (the 1 of `count(*)`) decide nothing."""
-    args = tuple(calls.input(child) for child in tree.children if not _never_null(child))
-    return AggCall("count", args, T.LongType())
-
-
-def _never_null(tree: Tree) -> bool:
-    return tree.name == "Literal" and tree.fields["value"] is not None
-
-
-def _sum(tree: Tree, calls: _Calls) -> AggCall:
-    arg = _number(tree, calls)
-    result: T.DataType = T.LongType()
-    if isinstance(arg.type, T.DecimalType):
-        result = _decimal(arg.type.precision + 10, arg.type.scale)
-    elif isinstance(arg.type, T.FloatType | T.DoubleType):
-        result = T.DoubleType()
-    return AggCall("sum", (arg,), result, options=_mode(tree, calls))
-
-
-def _avg(tree: Tree, calls: _Calls) -> AggCall:
-    arg = _number(tree, calls)
-    result: T.DataType = T.DoubleType()
-    if isinstance(arg.type, T.DecimalType):
-        result = _decimal(arg.type.precision + 4, arg.type.scale + 4)
-    return AggCall("avg", (arg,), result, options=_mode(tree, calls))
-
-
-def _number(tree: Tree, calls: _Calls) -> Expr:
-    arg = calls.input(tree.children[0])
-    if not isinstance(arg.type, T.NumericType):
-        raise UnsupportedPlan(f"aggregate function {tree.name}", f"of type {arg.type.simpleString()}")
-    return arg
-
-
-def _decimal(precision: int, scale: int) -> T.DecimalType:
-    return T.DecimalType(min(precision, _MAX_PRECISION), min(scale, _MAX_PRECISION))
-
-
-def _mode(tree: Tree, calls: _Calls) -> Options:
-    mode = tree.fields.get("evalMode")
-    if mode == "TRY":
-        raise UnsupportedPlan(f"aggregate function try_{'avg' if tree.name == 'Average' else 'sum'}")
-    return (("ansi", calls.lower.plan.ansi if mode is None else mode == "ANSI"),)
-
-
-def _extreme(tree: Tree, calls: _Calls) -> AggCall:
-    arg = calls.input(tree.children[0])
-    if isinstance(arg.type, T.StructType):
-        raise UnsupportedPlan(f"aggregate function {tree.name}", f"of type {arg.type.simpleString()}")
-    return AggCall(tree.name.lower(), (arg,), arg.type)
-
-
-def _distinct_estimate(tree: Tree, calls: _Calls) -> AggCall:
-    arg = calls.input(tree.children[0])
-    if isinstance(arg.type, T.StructType):
-        raise UnsupportedPlan("aggregate function approx_count_distinct", f"of type {arg.type.simpleString()}")
-    p = math.ceil(2.0 * math.log(1.106 / tree.fields["relativeSD"]) / math.log(2.0))
-    return AggCall("approx_count_distinct", (arg,), T.LongType(), options=_hll_options(calls.lower.plan, p))
-
-
-def _hll_options(plan: Plan, p: int) -> Options:
-    """Precision p and Spark's tables for it, which correct the bias of HyperLogLog++."""
-    if p not in _HLL_TABLES:
-        _HLL_TABLES[p] = _read_hll_tables(plan, p)
-    return _HLL_TABLES[p]
-
-
-def _read_hll_tables(plan: Plan, p: int) -> Options:
-    tables = jvm_class(plan.spark, "org.apache.spark.sql.catalyst.util.HyperLogLogPlusPlusHelper")
-    has_tables = p <= _HLL_LAST_WITH_TABLES
-    raw = tuple(tables.RAW_ESTIMATE_DATA()[p - _HLL_LEAST]) if has_tables else ()
-    bias = tuple(tables.BIAS_DATA()[p - _HLL_LEAST]) if has_tables else ()
-    return (("p", p), ("thresholds", tuple(tables.THRESHOLDS())), ("raw", raw), ("bias", bias))
-
-
-_FUNCTIONS: dict[str, Callable[[Tree, _Calls], AggCall]] = {
-    "Count": _count,
-    "Sum": _sum,
-    "Average": _avg,
-    "Min": _extreme,
-    "Max": _extreme,
-    "HyperLogLogPlusPlus": _distinct_estimate,
-}

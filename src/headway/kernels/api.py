@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
-from pyspark.sql import types as T
 
 from headway.dataflow.graph import AggCall, Aggregate, Relation
 from headway.dataflow.types import arrow_type
@@ -120,30 +119,10 @@ class KeyedKernel(Protocol):
 
 
 def state_types(agg: AggCall) -> tuple[pa.DataType, ...]:
-    """The state columns of one aggregate, the same in both tiers.
+    """The state columns of one aggregate, the same in both tiers; the function's class says what they are."""
+    from headway.kernels.aggregates import bind
 
-    count: int64, never null. sum: int64, float64 or decimal128(38, scale), null while no value came. avg: the sum
-    (float64, or decimal128(38, scale) of a decimal argument; null while none) and an int64 count. min, max: the value,
-    null while none. approx_count_distinct: binary, the HyperLogLog++ registers, a byte each, null while none.
-    """
-    if agg.function == "count":
-        return (pa.int64(),)
-    if agg.function in ("min", "max"):
-        return (arrow_type(agg.args[0].type),)
-    if agg.function == "approx_count_distinct":
-        return (pa.binary(),)
-    total = _sum_type(agg.args[0].type)
-    if agg.function == "sum":
-        return (total,)
-    if agg.function == "avg":
-        return (total if pa.types.is_decimal(total) else pa.float64(), pa.int64())
-    raise NotImplementedError(agg.function)
-
-
-def _sum_type(argument: T.DataType) -> pa.DataType:
-    if isinstance(argument, T.DecimalType):
-        return pa.decimal128(38, argument.scale)
-    return pa.float64() if isinstance(argument, T.FloatType | T.DoubleType) else pa.int64()
+    return bind(agg).states
 
 
 def partial_schema(aggregate: Aggregate) -> pa.Schema:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from headway.dataflow.graph import AggCall, Aggregate
 from headway.dataflow.types import arrow_schema, arrow_type
 from headway.kernels import keys as plain_keys
-from headway.kernels.aggregates import COLLECT, Columns, Function, bind
+from headway.kernels.aggregates import COLLECT, Columns, Function, Grouping, bind
 from headway.kernels.api import partial_schema
 from headway.kernels.expressions.registry import evaluate
 
@@ -139,11 +139,12 @@ class Partials:
     def _collected(self, wide: pa.Table, merged: pa.Table) -> pa.Table:
         """`merged` with the columns that Arrow cannot merge, in their places."""
         lists = whole(merged.column(_ROW))
-        rows, offsets = lists.flatten().to_numpy(), lists.offsets.to_numpy()
+        grouping = Grouping(lists.flatten().to_numpy(), lists.offsets.to_numpy().astype(np.int64))
         for function, names in zip(self.functions, self._states, strict=True):
             if COLLECT in function.reductions:
-                column = function.collect(whole(wide.column(names[0])), rows, offsets)
-                merged = merged.append_column(names[0], column)
+                columns = function.collect([whole(wide.column(name)) for name in names], grouping)
+                for name, column in zip(names, columns, strict=True):
+                    merged = merged.append_column(name, column)
         return merged.select([name for name in wide.column_names if name != _ROW])
 
 

@@ -92,7 +92,7 @@ def _find(context: SinkContext, name: str) -> Field:
     fold = str if _case_sensitive(context) else str.lower
     for field in context.schema:
         if fold(field.name) == fold(name):
-            if isinstance(field.type, T.StructType | T.NullType):
+            if isinstance(field.type, T.StructType | T.ArrayType | T.NullType):
                 raise InvalidOption(f"partitionBy: column {name!r} is a {field.type.simpleString()}; use a plain value")
             if isinstance(field.type, T.BinaryType):
                 raise UnsupportedPlan("partitionBy of a binary column")

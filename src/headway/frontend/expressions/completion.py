@@ -90,7 +90,7 @@ def _filler(node: dict[str, Any]) -> Callable[[Any, dict[str, Any]], None] | Non
         return _fill_context
     if "evalMode" in node and node["evalMode"] is None:
         return _fill_mode
-    if node["class"].endswith(".Literal") and node["value"] is not None and node["dataType"] in _INEXACT:
+    if node["class"].endswith(".Literal") and node["value"] is not None and str(node["dataType"]) in _INEXACT:
         return _fill_literal
     if node["class"].endswith(".InSet") and not node["hset"]:
         return _fill_set

@@ -11,6 +11,7 @@ import base64
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -73,6 +74,8 @@ class JsonRows:
     def _values(self, column: pa.Array, kind: T.DataType) -> Texts:
         if isinstance(kind, T.StructType):
             return self._structs(column, kind)
+        if isinstance(kind, T.ArrayType):
+            return self._arrays(column, kind)
         if isinstance(kind, T.TimestampType | T.TimestampNTZType):
             column = self.texts.iso(column)
         text = _VALUES.get(type(kind), str)
@@ -82,6 +85,12 @@ class JsonRows:
         fields = [(f.name, f.dataType) for f in kind.fields]
         objects = self._objects(fields, column.flatten(), len(column))
         return [text if valid else None for text, valid in zip(objects, column.is_valid().to_pylist(), strict=True)]
+
+    def _arrays(self, column: pa.ListArray, kind: T.ArrayType) -> Texts:
+        elements = ["null" if text is None else text for text in self._values(column.values, kind.elementType)]
+        offsets = column.offsets.to_pylist()
+        lists = [f"[{','.join(elements[start:end])}]" for start, end in pairwise(offsets)]
+        return [text if valid else None for text, valid in zip(lists, column.is_valid().to_pylist(), strict=True)]
 
 
 def _number(text: Callable[[float], str]) -> Callable[[float], str]:

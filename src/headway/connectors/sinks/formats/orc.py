@@ -79,6 +79,8 @@ def orc_format(context: SinkContext, options: Options, fields: Schema) -> OrcFor
     check_types("orc", fields, T.NullType)
     if has_type(fields, T.TimestampType, T.DateType):
         raise UnsupportedPlan("dates and timestamps in sink orc", "Spark reads old ones that Arrow wrote as others")
+    if has_type(fields, T.ArrayType) and has_type(fields, T.TimestampNTZType):
+        raise UnsupportedPlan("arrays beside timestamps without zone in sink orc")
     default = context.spark.conf.get("spark.sql.orc.compression.codec")
     name = options.text("compression", "orc.compress", default=default).lower()
     if name not in _CODECS:
