@@ -1,23 +1,17 @@
 """Whole plans: the rows of a lowered dataflow are those that Spark computes from the same DataFrame as a batch."""
 
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
+from lowered_rows import rows_of, run
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headway.dataflow.graph import Aggregate, Relation, Source, Union
-from headway.dataflow.types import arrow_schema
 from headway.frontend import lower
-from headway.kernels.api import Chain
-from headway.kernels.interpreted import InterpretedChain
-from headway.kernels.merge import Merge
 
 SCHEMA = "k string, i int, l long, s decimal(10, 2), d double, t timestamp"
 START = datetime(2024, 3, 10, 6, 59, 50, tzinfo=UTC)
@@ -67,40 +61,5 @@ def test_rows_are_sparks(spark: SparkSession, tmp_path: Path, name: str) -> None
     )
     query = lower(TESTS[name](stream, names))
     batch = TESTS[name](spark.createDataFrame(ROWS, SCHEMA), names)
-    assert rows_of(run(query.plan)) == rows_of(batch.toArrow())
+    assert rows_of(run(query.plan, ROWS)) == rows_of(batch.toArrow())
     assert [f.type for f in query.schema] == [f.dataType for f in batch.schema.fields]
-
-
-def run(relation: Relation) -> pa.Table:
-    """All rows of `relation`, by the interpreted kernels, in batches that cut through groups."""
-    if isinstance(relation, Source):
-        return ROWS.cast(arrow_schema(relation.schema))
-    if isinstance(relation, Union):
-        return pa.concat_tables([run(b).rename_columns([f.name for f in relation.schema]) for b in relation.branches])
-    below = run(relation.inputs[0])
-    if not isinstance(relation, Aggregate):
-        kernel = InterpretedChain(Chain(relation.inputs[0], (relation,)))
-        return _table(relation, [kernel.process(batch)[0] for batch in below.to_batches(max_chunksize=17)])
-    partial, merge = InterpretedChain(Chain(relation.input, (), relation)), Merge(relation)
-    for batch in below.to_batches(max_chunksize=17):
-        partial.process(batch)
-        merge.merge(partial.flush(None), None)
-    return _table(relation, [merge.emit("complete", None)])
-
-
-def _table(relation: Relation, batches: list[pa.RecordBatch | None]) -> pa.Table:
-    return pa.Table.from_batches([b for b in batches if b is not None], arrow_schema(relation.schema))
-
-
-def rows_of(table: pa.Table) -> Counter[tuple[Any, ...]]:
-    columns = [_plain(column.combine_chunks()) for column in table.columns]
-    return Counter(zip(*columns, strict=True))
-
-
-def _plain(column: pa.Array) -> list[Any]:
-    """Comparable values; instants are instants in whichever zone they are shown, sums of doubles to twelve digits."""
-    if pa.types.is_struct(column.type):
-        return list(zip(*(_plain(child) for child in column.flatten()), strict=True))
-    if pa.types.is_timestamp(column.type):
-        return column.cast(pa.int64()).to_pylist()
-    return [f"{value:.12g}" if isinstance(value, float) else value for value in column.to_pylist()]

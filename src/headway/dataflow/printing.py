@@ -24,6 +24,7 @@ from headway.dataflow.graph import (
     Watermark,
 )
 from headway.dataflow.types import Schema
+from headway.dataflow.user_code import EvalPython, MapBatches, UserFunction
 
 Note = Callable[[Relation], str | None]
 _UNITS = ((3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms"), (1, "us"))
@@ -197,6 +198,23 @@ def _call(call: AggCall, schema: Schema) -> str:
     return f"{text} where {expression(call.filter, schema)}" if call.filter else text
 
 
+def _eval_python(relation: EvalPython) -> str:
+    below = relation.input.schema
+    made = zip(relation.functions, relation.schema[len(below) :], strict=True)
+    return f"[{', '.join(f'{_user_call(function, below)} AS {f.name}' for function, f in made)}]"
+
+
+def _map_batches(relation: MapBatches) -> str:
+    fields = ", ".join(f"{f.name}: {f.type.simpleString()}" for f in relation.schema)
+    return f"{relation.function.name} [{fields}]"
+
+
+def _user_call(function: UserFunction, schema: Schema) -> str:
+    args = zip(function.keywords, function.args, strict=True)
+    text = ", ".join(f"{key}={expression(arg, schema)}" if key else expression(arg, schema) for key, arg in args)
+    return f"{function.name}({text})"
+
+
 _DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
     Source: _source,
     Filter: _filter,
@@ -208,4 +226,6 @@ _DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
     Aggregate: _aggregate,
     Deduplicate: _deduplicate,
     DeduplicateWithin: _deduplicate_within,
+    EvalPython: _eval_python,
+    MapBatches: _map_batches,
 }

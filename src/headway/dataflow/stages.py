@@ -2,6 +2,8 @@
 
 1. A stage reads edges, does one kind of work, and feeds the stages that name it as upstream.
 2. Stateless steps fuse into one chain; it ends where rows fan out, fan in, meet a second watermark, or are grouped.
+   Functions of the user's have chains of their own, so that what is before and after them can be compiled, and what
+   they cost, or break, is told apart.
 3. An aggregation is two steps: partial at the end of a chain, on every node, then a merge by key bucket.
 4. A relation that keeps state by key is a stage of its own, behind an exchange by key of each of its inputs.
 5. Equal relations are one stage, so that a stream used twice is read once.
@@ -25,13 +27,14 @@ from headway.dataflow.graph import (
     Union,
     Watermark,
 )
+from headway.dataflow.user_code import EvalPython, MapBatches, runs_user_code
 from headway.kernels.api import Chain
 
 EdgeKind = Literal["forward", "by_key", "spread"]
 """forward: to the same node; by_key: by the rows' key bucket; spread: tasks by their source partition."""
 
 Placement = Literal["everywhere", "one"]
-_STEPS = (Filter, Project, Expand, Watermark, StaticJoin)
+_STEPS = (Filter, Project, Expand, Watermark, StaticJoin, EvalPython, MapBatches)
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ class _Builder:
     def _chain(self, relation: Relation, aggregate: Aggregate | None) -> int:
         steps: list[Relation] = []
         at = relation
-        while isinstance(at, _STEPS) and self._fuses(at, steps):
+        while isinstance(at, _STEPS) and self._fuses(at, steps, aggregate):
             steps.append(at)
             at = at.inputs[0]
         if isinstance(at, Union):
@@ -163,9 +166,12 @@ class _Builder:
         placement = self._placement(upstream)
         return self.add(ChainStage(self.next_id, upstream, placement, Chain(at, tuple(reversed(steps)), aggregate)))
 
-    def _fuses(self, step: Relation, after: list[Relation]) -> bool:
+    def _fuses(self, step: Relation, after: list[Relation], aggregate: Aggregate | None) -> bool:
         """Whether `step` joins a chain whose later steps are `after`: not if others use it too (it is a stage then)."""
         if after and self.uses[id(step)] > 1:
+            return False
+        user_code = runs_user_code(step)
+        if (user_code and aggregate is not None) or any(runs_user_code(s) != user_code for s in after):
             return False
         return not (isinstance(step, Watermark) and any(isinstance(s, Watermark) for s in after))
 

@@ -1,7 +1,17 @@
 """Catalyst plan to dataflow."""
 
-from headway.frontend import aggregates, deduplication, joins, sources, unary
+from headway.frontend import aggregates, deduplication, joins, sources, unary, user_code
 from headway.frontend.explain import explain
 from headway.frontend.lower import LoweredQuery, lower
 
-__all__ = ["LoweredQuery", "aggregates", "deduplication", "explain", "joins", "lower", "sources", "unary"]
+__all__ = [
+    "LoweredQuery",
+    "aggregates",
+    "deduplication",
+    "explain",
+    "joins",
+    "lower",
+    "sources",
+    "unary",
+    "user_code",
+]

@@ -11,12 +11,14 @@ import headway.kernels.expressions  # noqa: F401  registers the expressions
 from headway.dataflow.expr import Expr
 from headway.dataflow.graph import Expand, Filter, Project, Relation, StaticJoin, Watermark
 from headway.dataflow.types import arrow_schema
+from headway.dataflow.user_code import EvalPython, MapBatches
 from headway.errors import UnsupportedPlan
 from headway.kernels.api import Chain
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.groups import Groups
 from headway.kernels.join import StaticProbe
 from headway.kernels.partials import Partials, batch_of
+from headway.kernels.user_code.steps import eval_step, map_step
 
 Step = Callable[[pa.RecordBatch], pa.RecordBatch]
 _STEPS: dict[type[Relation], Callable[[Relation], Step]] = {}
@@ -119,6 +121,10 @@ def _watermark(relation: Watermark) -> Step:
 @_builds(StaticJoin)
 def _static_join(relation: StaticJoin) -> Step:
     return StaticProbe(relation).probe
+
+
+_builds(EvalPython)(eval_step)
+_builds(MapBatches)(map_step)
 
 
 def _projected(exprs: tuple[Expr, ...], schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
