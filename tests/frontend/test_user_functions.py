@@ -246,12 +246,13 @@ def test_batches_are_as_long_as_the_user_says(spark: SparkSession, tmp_path: Pat
         return pd.Series([len(x)] * len(x))
 
     lengths = F.pandas_udf(length, "int")
+    stream, batch = frames(spark, tmp_path)
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "5")
     try:
-        stream, batch = frames(spark, tmp_path)
-        found = run(lower(stream.select(lengths("l").alias("n"))).plan, batch.toArrow())
+        query = lower(stream.select(lengths("l").alias("n")))
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    found = run(query.plan, batch.coalesce(1).toArrow().combine_chunks())
     # Two batches of 17 rows and one of 6 come.
     assert found.column("n").to_pylist() == ([5] * 15 + [2] * 2) * 2 + [5] * 5 + [1]
 
