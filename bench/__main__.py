@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from bench.cameo import command as cameo
+from bench.nyt import command as nyt
 from bench.tenants import command as tenants
 from bench.ysb import command as ysb
 
-_BENCHMARKS = {"ysb": ysb, "cameo": cameo, "tenants": tenants}
+_BENCHMARKS = {"ysb": ysb, "nyt": nyt, "cameo": cameo, "tenants": tenants}
 
 
 def main() -> None:

@@ -23,10 +23,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import headway
+from bench.answers import agrees, whole_until
 from bench.cameo.cpu import node_seconds
 from bench.cameo.jobs import Job
-from bench.cameo.queries import KEYS, RIGHT_SEED, Answer, correct, exact, query, whole_until
+from bench.cameo.queries import KEYS, RIGHT_SEED, exact, query
 from bench.cameo.source import CameoSource
+from bench.lines import Lines, read_lines, windows
 from headway.java import ensure_java
 from headway.observe.histogram import LatencyHistogram
 from headway.observe.metrics import QueryMetrics
@@ -41,31 +43,6 @@ progresses."""
 CONF = {"headway.compile": "first", "headway.idleTimeout": "1 hour", "headway.checkpointInterval": "5 seconds"}
 """A source whose rows wait in an overloaded node is not idle: its rows would be late when they come. The driver, which
 shares the cores here, keeps out of the way: dozens of queries every other second would be its work."""
-
-
-class Lines:
-    """A `foreach` writer: a line per result, in a file per operator and epoch."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-
-    def open(self, partition: int, epoch: int) -> bool:
-        self._path = Path(self._folder, f"{partition}-{epoch}")
-        self._lines: list[str] = []
-        return True
-
-    def process(self, row: Any) -> None:
-        self._lines.append(f"{round(row.window.start.timestamp() * 1e6)} {row.key} {row.result}\n")
-
-    def close(self, error: Exception | None) -> None:
-        if error is None:
-            self._path.write_text("".join(self._lines))
-
-
-def read_lines(folder: Path) -> tuple[Answer, bool]:
-    """What a query wrote, and whether every key came once."""
-    rows = [tuple(map(int, line.split())) for file in folder.iterdir() for line in file.read_text().splitlines()]
-    return {(window, key): result for window, key, result in rows}, len({row[:2] for row in rows}) == len(rows)
 
 
 @dataclass
@@ -263,13 +240,13 @@ class Trial:
 
     def _check(self, job: Job) -> tuple[bool, int]:
         """Whether a job's results are right, and how many windows were complete."""
-        answer, once = read_lines(Path(self._root, job.name))
+        answer, once = windows(read_lines(Path(self._root, job.name)))
         window_us, slide_us = job.window * 1_000_000, job.slide * 1_000_000
         until = max((start for start, _ in answer), default=0) + window_us
         expected = exact(job.shape, job.arrivals, self._begin_us(job), window_us, slide_us, until) if answer else {}
         whole = whole_until(answer, expected, window_us)
-        windows = len({start for start, _ in answer if start + window_us <= whole})
-        return once and correct(answer, expected, window_us), windows
+        ended = len({start for start, _ in answer if start + window_us <= whole})
+        return once and agrees(answer, expected, window_us), ended
 
 
 def _add_progress(group: Group, job: Job, progress: list[Any], span: tuple[float, float], t0: float) -> None:

@@ -105,25 +105,3 @@ def exact(shape: str, arrivals: Arrivals, t0_us: int, window_us: int, slide_us: 
         there = sums[1] if _KINDS[shape] == 0 else results  # a sum of revenue may be 0
         answer |= {(start * slide_us, int(key)): int(results[key]) for key in np.flatnonzero(there)}
     return answer
-
-
-def whole_until(answer: Answer, expected: Answer, window_us: int) -> int:
-    """The end of the newest window of which all groups are there; 0 if there is none."""
-    wanted: dict[int, int] = defaultdict(int)
-    for start, _ in expected:
-        wanted[start] += 1
-    for start, _ in answer:
-        wanted[start] -= 1
-    whole = [start for start, missing in wanted.items() if missing == 0]
-    return max(whole) + window_us if whole else 0
-
-
-def correct(answer: Answer, expected: Answer, window_us: int) -> bool:
-    """Whether all results are right, and none is missing up to the newest window that is complete.
-
-    Nodes that lag write a window's groups at different times, so that windows may be half written when a run is cut.
-    """
-    if any(expected.get(key) != result for key, result in answer.items()):
-        return False
-    until = whole_until(answer, expected, window_us)
-    return all(key in answer for key in expected if key[0] + window_us <= until)

@@ -9,6 +9,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from bench.lines import Line, windows
 from bench.tenants.schedule import Run
 from bench.tenants.source import KEYS
 
@@ -37,14 +38,13 @@ def counts(runs: Iterable[Run]) -> Answer:
     return dict(counted)
 
 
-def correct(rows: list[tuple[int, int, int]], runs: list[Run]) -> bool:
-    """Whether `rows` (window start, key, count) are the windows that the tenant's last event has ended, each once.
+def correct(lines: list[Line], runs: list[Run]) -> bool:
+    """Whether the lines (window start and end, key, count) are the windows that the last event has ended, each once.
 
     Whether a window that ends in the last event's own millisecond has ended is left open: Spark counts in milliseconds.
     """
-    answer = {(window, key): count for window, key, count in rows}
+    answer, once = windows(lines)
     everything = counts(runs)
     last = max((run.end_us for run in runs), default=0)
     ended = {key for key in everything if key[0] + WINDOW_US <= last - 1000}
-    once = len(answer) == len(rows)
     return once and ended <= set(answer) and all(everything.get(key) == count for key, count in answer.items())

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 import headway
+from bench.lines import Lines, read_lines
 from bench.report import Result
 from bench.tenants.answer import correct, query
 from bench.tenants.schedule import schedule
 from bench.tenants.source import TenantSource
 from bench.tenants.usage import Usage
-from bench.ysb.on_headway import Lines as YsbLines
 from headway.observe.metrics import QueryMetrics
 
 WARM_UP = 10
@@ -34,13 +34,6 @@ QUIET = 10.0
 READY_EVERY = 25
 """Of every so many queries it is measured when it runs."""
 DRAINS_AT_ONCE = 32
-
-
-class Lines(YsbLines):
-    """A `foreach` writer: a line per result, in a file per operator and epoch."""
-
-    def process(self, row: Any) -> None:
-        self._lines.append(f"{int(row.window.start.timestamp()) * 1_000_000} {row.key} {row['count']}\n")
 
 
 class Tenants:
@@ -143,7 +136,7 @@ class Tenants:
         with ThreadPoolExecutor(DRAINS_AT_ONCE) as threads:
             list(threads.map(lambda one: one.processAllAvailable(), self._queries))
             list(threads.map(lambda one: one.stop(), self._queries))
-        wrong = [n for n in range(self._count) if not correct(_read(root / str(n)), self._runs(n, t0))]
+        wrong = [n for n in range(self._count) if not correct(read_lines(root / str(n)), self._runs(n, t0))]
         self._settings["wrong_tenants"] = len(wrong)
         return not wrong
 
@@ -190,11 +183,6 @@ def _totals(queries: list[Any]) -> QueryMetrics:
             raise one.exception()
         totals.merge(one._run._running.totals())
     return totals
-
-
-def _read(folder: Path) -> list[tuple[int, int, int]]:
-    lines = [line.split() for file in folder.iterdir() for line in file.read_text().splitlines()]
-    return [(int(window), int(key), int(count)) for window, key, count in lines]
 
 
 def _percentiles(values: list[float]) -> dict[str, float]:

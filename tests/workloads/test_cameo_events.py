@@ -5,8 +5,9 @@ from collections import Counter, defaultdict
 import pyarrow as pa
 import pytest
 
+from bench.answers import agrees, whole_until
 from bench.cameo.arrivals import Arrivals
-from bench.cameo.queries import RIGHT_SEED, SHAPES, Answer, correct, exact, whole_until
+from bench.cameo.queries import RIGHT_SEED, SHAPES, Answer, exact
 from bench.cameo.source import CameoInline
 
 T0 = 1_700_000_003_500_000
@@ -92,12 +93,12 @@ def test_the_exact_answer_is_that_of_the_rows(shape: str, process: str) -> None:
 def test_wrong_results_are_found_and_half_written_windows_forgiven() -> None:
     expected = exact("ipq1", Arrivals(5, 3, 3.0, 200), T0, SECOND, SECOND, T0 // SECOND * SECOND + 9 * SECOND)
     starts = sorted({start for start, _ in expected})
-    assert correct(expected, expected, SECOND)
+    assert agrees(expected, expected, SECOND)
     assert whole_until(expected, expected, SECOND) == starts[-1] + SECOND
     key = next(key for key in expected if key[0] == starts[3])
-    assert not correct(expected | {key: expected[key] + 1}, expected, SECOND)
-    assert not correct({k: v for k, v in expected.items() if k != key}, expected, SECOND)
+    assert not agrees(expected | {key: expected[key] + 1}, expected, SECOND)
+    assert not agrees({k: v for k, v in expected.items() if k != key}, expected, SECOND)
     newest = next(key for key in expected if key[0] == starts[-1])
     cut = {k: v for k, v in expected.items() if k != newest}
-    assert correct(cut, expected, SECOND)
+    assert agrees(cut, expected, SECOND)
     assert whole_until(cut, expected, SECOND) == starts[-2] + SECOND

@@ -85,8 +85,10 @@ def test_the_answer_counts_every_event_once_and_knows_wrong_ones() -> None:
     times = [run.start_us + n * run.gap_us for run in found for n in range(run.rows)]
     assert answer == Counter((at // WINDOW_US * WINDOW_US, n % KEYS) for n, at in enumerate(times))
     last = max(times)
-    rows = [(window, key, n) for (window, key), n in answer.items() if window + WINDOW_US <= last - 1000]
+    rows = [
+        (window, window + WINDOW_US, key, n) for (window, key), n in answer.items() if window + WINDOW_US <= last - 1000
+    ]
     assert correct(rows, found)
     assert not correct(rows[1:], found)
     assert not correct([*rows, rows[0]], found)
-    assert not correct([(rows[0][0], rows[0][1], rows[0][2] + 1), *rows[1:]], found)
+    assert not correct([(*rows[0][:3], rows[0][3] + 1), *rows[1:]], found)

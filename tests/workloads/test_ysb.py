@@ -6,15 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from bench.numbered import NumberedInline
 from bench.search import Trial, highest
-from bench.ysb.query import WINDOW_US, campaign_ids, correct, exact
-from bench.ysb.source import YsbInline
+from bench.ysb.source import YsbPartition
+from bench.ysb.workload import WINDOW_US, Ysb, campaign_ids, exact
 
 RATE, SEED, T0 = 777, 5, 1_700_000_004_000_000
 
 
-def events(partitions: int, seconds: float) -> pa.Table:
-    source = YsbInline({"rate": str(RATE), "seed": str(SEED), "t0_us": str(T0)})
+def events(partitions: int, seconds: float, drift: int = 0) -> pa.Table:
+    options = {"rate": str(RATE), "seed": str(SEED), "t0_us": str(T0), "drift": str(drift)}
+    source = NumberedInline(YsbPartition, options, ("seed", "drift"))
     batches = []
     for position in source.partitions(partitions, None, now=0.0):
         partition = source.open(position)
@@ -38,24 +40,32 @@ def test_events_follow_their_definition() -> None:
     assert Counter(rows["event_type"].to_pylist()) == Counter((number % 3).tolist())
 
 
-def test_the_exact_answer_is_that_of_the_events() -> None:
-    rows = events(1, 30.0)
+@pytest.mark.parametrize("drift", [0, 7])
+def test_the_exact_answer_is_that_of_the_events(drift: int) -> None:
+    rows = events(2, 30.0, drift)
     ids = campaign_ids(SEED)
     counted: Counter[tuple[int, int]] = Counter()
     columns = (rows["event_time"].cast(pa.int64()), rows["ad_id"], rows["event_type"])
     for time, ad, kind in zip(*(column.to_pylist() for column in columns), strict=True):
         if kind == 0 and time // WINDOW_US * WINDOW_US + WINDOW_US <= T0 + 20_000_000:
             counted[time // WINDOW_US * WINDOW_US, ids[(ad - 1) // 10]] += 1
-    assert exact(T0, RATE, T0 + 20_000_000, SEED) == counted
+    assert exact(T0, RATE, T0 + 20_000_000, SEED, drift) == counted
+
+
+def test_drift_doubles_the_views() -> None:
+    kinds = events(1, 20.0, drift=10)["event_type"].to_numpy()
+    assert np.mean(kinds[: 10 * RATE] == 0) == pytest.approx(1 / 3, abs=0.01)
+    assert np.mean(kinds[10 * RATE :] == 0) == pytest.approx(2 / 3, abs=0.01)
 
 
 def test_a_wrong_count_is_found() -> None:
     answer = exact(T0, RATE, T0 + 40_000_000, SEED)
-    assert correct(answer, True, T0, RATE, SEED)
-    assert not correct(answer, False, T0, RATE, SEED)
-    key = next(iter(answer))
-    assert not correct(answer | {key: answer[key] + 1}, True, T0, RATE, SEED)
-    assert not correct({k: v for k, v in answer.items() if k != key}, True, T0, RATE, SEED)
+    lines = [(start, start + WINDOW_US, key, count) for (start, key), count in answer.items()]
+    ysb = Ysb(SEED)
+    assert ysb.correct(lines, T0, RATE)
+    assert not ysb.correct([*lines, lines[0]], T0, RATE)
+    assert not ysb.correct([(*lines[0][:3], lines[0][3] + 1), *lines[1:]], T0, RATE)
+    assert not ysb.correct(lines[1:], T0, RATE)
 
 
 @pytest.mark.parametrize("capacity", [900, 5_000, 100_000])

@@ -1,4 +1,4 @@
-"""YSB on Structured Streaming: the same query over the same events.
+"""A workload on Structured Streaming: the same query over the same events.
 
 1. The events come from Spark's own rate source, which runs inside the JVM, and are made from its row number by the same
    definitions; fields that the query does not read are not computed. A Python source would be Spark's bottleneck.
@@ -10,33 +10,42 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import numpy as np
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
+from bench.lines import flat
 from bench.search import Trial
-from bench.ysb.query import campaigns, collected, correct, query
+from bench.workload import Workload
 from headway.java import ensure_java
 
-FIRST_GUESS = 4_000_000
 WARM_UP = 6.0
 
 
-class SparkYsb:
+class Batch(NamedTuple):
+    """A micro-batch: when it committed, and the seconds whose rows it has, first < rows <= last."""
+
+    committed: float
+    first: float
+    last: float
+
+
+class OnSpark:
     """A session for all trials; every trial has new queries."""
 
     name = "spark"
 
-    def __init__(self, queries: int, seed: int) -> None:
+    def __init__(self, workload: Workload, queries: int) -> None:
         ensure_java()
-        self.first_guess = FIRST_GUESS // queries
+        self.first_guess = workload.first_guess[self.name] // queries
+        self.settings: dict[str, Any] = {}
+        self._workload = workload
         self._queries = queries
-        self._seed = seed
         self._spark = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")
@@ -50,24 +59,15 @@ class SparkYsb:
             .getOrCreate()
         )
         self._spark.sparkContext.setLogLevel("OFF")
-        self._ads = campaigns(self._spark, seed)
+        workload.open(self._spark)
         self._trials = 0
-
-    def _events(self, rate: int, t0_us: int) -> DataFrame:
-        rows = self._spark.readStream.format("rate").option("rowsPerSecond", rate).option("numPartitions", 2).load()
-        return rows.selectExpr(
-            f"timestamp_micros({t0_us} + value * 1000000 div {rate}) as event_time",
-            "value % 1000 + 1 as ad_id",
-            "value % 5 as ad_type",
-            "value % 3 as event_type",
-        )
 
     def run(self, rate: int, seconds: float) -> Trial:
         """All queries at `rate` each."""
         self._trials += 1
         t0_us = int(time.time() * 1e6)
-        names = [f"ysb_{self._trials}_{number}" for number in range(self._queries)]
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        names = [f"{self._workload.name}_{self._trials}_{number}" for number in range(self._queries)]
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             running = [self._start(name, rate, t0_us, f"{folder}/{name}") for name in names]
             try:
                 time.sleep(WARM_UP)
@@ -80,28 +80,29 @@ class SparkYsb:
             return self._judge(batches, names, rate, t0_us, seconds)
 
     def _start(self, name: str, rate: int, t0_us: int, checkpoint: str) -> Any:
-        writer = query(self._events(rate, t0_us), self._ads).writeStream.queryName(name).outputMode("append")
+        numbers = self._spark.readStream.format("rate").option("rowsPerSecond", rate).option("numPartitions", 2).load()
+        frame = self._workload.query(self._workload.numbered(numbers.select("value"), rate, t0_us))
+        writer = frame.writeStream.queryName(name).outputMode("append")
         return writer.format("memory").option("checkpointLocation", checkpoint).start()
 
-    def _judge(
-        self, batches: list[list[tuple[float, float, int]]], names: list[str], rate: int, t0_us: int, seconds: float
-    ) -> Trial:
-        rows = sum(int(last - first) * rate for query in batches for _, first, last in query)
-        spans = [query[-1][0] - query[0][0] for query in batches if len(query) > 1]
-        counted = sum(int(query[-1][2] - query[0][2]) * rate for query in batches if len(query) > 1)
+    def _judge(self, batches: list[list[Batch]], names: list[str], rate: int, t0_us: int, seconds: float) -> Trial:
+        rows = sum(int(one.last - one.first) * rate for query in batches for one in query)
+        longer = [query for query in batches if len(query) > 1]
+        spans = [query[-1].committed - query[0].committed for query in longer]
+        counted = sum(int(query[-1].last - query[0].last) * rate for query in longer)
         per_second = counted / (sum(spans) / len(spans)) if spans else 0.0
         followed = bool(spans) and all(_keeps_up(query) for query in batches)
-        answers = [collected(self._spark, name) for name in names]
-        right = all(correct(answer, once, t0_us, rate, self._seed) for answer, once in answers if answer)
+        written = [[tuple(flat(row)) for row in self._spark.table(name).collect()] for name in names]
+        right = all(self._workload.correct(lines, t0_us, rate) for lines in written if lines)
         return Trial(rate, per_second, rows, seconds, followed, _latency(batches), right)
 
     def close(self) -> None:
         self._spark.stop()
 
 
-def _batches(query: Any, checkpoint: Path, since: float) -> list[tuple[float, float, int]]:
-    """(commit time, first second, last second) of the micro-batches with rows that committed after `since`; seconds
-    count from the source's start and are made absolute."""
+def _batches(query: Any, checkpoint: Path, since: float) -> list[Batch]:
+    """The micro-batches with rows that committed after `since`; seconds count from the source's start and are made
+    absolute."""
     if query.exception() is not None:
         raise query.exception()
     started = int((checkpoint / "sources" / "0" / "0").read_text().split("\n")[-1]) / 1000
@@ -112,25 +113,31 @@ def _batches(query: Any, checkpoint: Path, since: float) -> list[tuple[float, fl
         trigger = datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00")).timestamp()
         committed = trigger + progress["durationMs"]["triggerExecution"] / 1000
         if last > first and committed >= since:
-            found.append((committed, started + first, started + last))
-    return found  # type: ignore[return-value]
+            found.append(Batch(committed, started + first, started + last))
+    return found
 
 
-def _keeps_up(batches: list[tuple[float, float, int]]) -> bool:
+def _keeps_up(batches: list[Batch]) -> bool:
     """Whether the last micro-batches lag no more behind their newest row than the middle ones."""
-    lags = [committed - last for committed, _, last in batches]
+    lags = [batch.committed - batch.last for batch in batches]
     middle, end = lags[: max(1, len(lags) // 2)], lags[-max(1, len(lags) // 4) :]
     return len(lags) > 2 and max(end) <= max(middle) * 1.3 + 0.5
 
 
-def _latency(batches: list[list[tuple[float, float, int]]]) -> dict[str, float]:
+def _latency(batches: list[list[Batch]]) -> dict[str, float]:
     waits = [
-        (committed - second) * 1000
+        (one.committed - second) * 1000
         for query in batches
-        for committed, first, last in query
-        for second in np.arange(first + 1, last + 1)
+        for one in query
+        for second in np.arange(one.first + 1, one.last + 1)
     ]
-    if not waits:
+    return summary(waits)
+
+
+def summary(waits: Any) -> dict[str, float]:
+    """Of latencies in milliseconds."""
+    if not len(waits):
         return {}
     p50, p95, p99 = np.percentile(waits, [50, 95, 99])
-    return {"mean": float(np.mean(waits)), "p50": float(p50), "p95": float(p95), "p99": float(p99), "max": max(waits)}
+    mean, most = float(np.mean(waits)), float(np.max(waits))
+    return {"mean": mean, "p50": float(p50), "p95": float(p95), "p99": float(p99), "max": most}

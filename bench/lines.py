@@ -1,0 +1,64 @@
+"""Results in files of lines: what a benchmark's query wrote, to be compared with the exact answer.
+
+A memory table would be filled through the JVM, whose work at a window's end would be measured beside ours.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+Line = tuple[Any, ...]
+"""A result, its fields in order: structs are their fields, timestamps are microseconds, decimals are text."""
+
+
+class Lines:
+    """A `foreach` writer: a line per result, in a file per operator and epoch."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def open(self, partition: int, epoch: int) -> bool:
+        self._path = Path(self._folder, f"{partition}-{epoch}")
+        self._lines: list[str] = []
+        return True
+
+    def process(self, row: Any) -> None:
+        self._lines.append(json.dumps(flat(row)) + "\n")
+
+    def close(self, error: Exception | None) -> None:
+        if error is None:
+            self._path.write_text("".join(self._lines))
+
+
+def flat(row: Any) -> list[Any]:
+    """The fields of a row, those of structs in their place."""
+    fields: list[Any] = []
+    for value in row:
+        if isinstance(value, tuple):
+            fields += flat(value)
+        elif isinstance(value, datetime):
+            fields.append(micros(value))
+        else:
+            fields.append(str(value) if isinstance(value, Decimal) else value)
+    return fields
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since the epoch, exactly: a float of seconds would round them."""
+    whole = at.astimezone(UTC).replace(microsecond=0)
+    return int(whole.timestamp()) * 1_000_000 + at.microsecond
+
+
+def read_lines(folder: Path) -> list[Line]:
+    """What a query wrote, in no order."""
+    return [tuple(json.loads(line)) for file in folder.iterdir() for line in file.read_text().splitlines()]
+
+
+def windows(lines: list[Line]) -> tuple[dict[tuple[int, int], Any], bool]:
+    """Results of (window start, window end, key, value) by (window start, key), and whether every key came once."""
+    found = {(start, key): value for start, _, key, value in lines}
+    return found, len(found) == len(lines)

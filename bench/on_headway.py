@@ -1,0 +1,113 @@
+"""A workload on Headway: the generator is polled inside the nodes, results go to files of lines by `foreach`."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import headway
+from bench.lines import Line, Lines, read_lines
+from bench.search import Trial
+from bench.workload import Workload
+from headway.observe.metrics import QueryMetrics
+
+WARM_UP = 5.0
+SETTLE = 3.0
+SETTLE_PER_QUERY = 0.5
+"""The first event is due when all queries run."""
+
+
+class OnHeadway:
+    """A session for all trials; every trial has new queries, and each generates its own rows."""
+
+    name = "headway"
+
+    def __init__(self, workload: Workload, queries: int) -> None:
+        self.first_guess = workload.first_guess[self.name] // queries
+        self.settings: dict[str, Any] = {}
+        self._workload = workload
+        self._queries = queries
+        self._headway = headway.start(conf={"headway.compile": "first"})
+        self._headway.spark.sparkContext.setLogLevel("ERROR")
+        workload.open(self._headway.spark)
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Have the query's kernels compiled before anything is timed: once per machine."""
+        with TemporaryDirectory(ignore_cleanup_errors=True) as root:
+            one = self._start(Path(root, "warm-up"), 1000, int(time.time() * 1e6))
+            while not (one.lastProgress and one.lastProgress["numInputRows"]):
+                if one.exception() is not None:
+                    raise one.exception()
+                time.sleep(0.2)
+            one.stop()
+
+    def run(self, rate: int, seconds: float) -> Trial:
+        """All queries at `rate` each."""
+        t0_us = int((time.time() + SETTLE + SETTLE_PER_QUERY * self._queries) * 1e6)
+        with TemporaryDirectory(ignore_cleanup_errors=True) as root:
+            folders = [Path(root, str(number)) for number in range(self._queries)]
+            running = [self._start(folder, rate, t0_us) for folder in folders]
+            try:
+                trial = self._observe(running, rate, t0_us, seconds)
+                written = [read_lines(folder) for folder in folders]
+            finally:
+                for one in running:
+                    one.stop()
+        trial.correct = self._check(written, rate, t0_us, seconds)
+        return trial
+
+    def _start(self, folder: Path, rate: int, t0_us: int) -> Any:
+        folder.mkdir()
+        frame = self._workload.query(self._workload.stream(rate, t0_us))
+        writer = self._headway.writeStream(frame).outputMode("append").foreach(Lines(str(folder)))
+        return writer.latency(self._workload.target).start(fallback=False)
+
+    def _observe(self, running: list[Any], rate: int, t0_us: int, seconds: float) -> Trial:
+        time.sleep(max(0.0, t0_us / 1e6 - time.time()) + WARM_UP)
+        _totals(running)
+        began = time.time()
+        time.sleep(seconds / 2)
+        early = _backlog(running)
+        time.sleep(max(0.0, began + seconds - time.time()))
+        late = _backlog(running)
+        totals = _totals(running)
+        per_second, took = _rate(running, began)
+        allowed = max(1.2 * early, 0.1 * rate * self._queries)
+        followed = late <= allowed and per_second > 0.95 * rate * self._queries
+        return Trial(rate, per_second, totals.input_rows, took, followed, totals.marker.summary(), correct=False)
+
+    def _check(self, written: list[list[Line]], rate: int, t0_us: int, seconds: float) -> bool:
+        if seconds * 1e6 < 2 * self._workload.window_us and not any(written):
+            return True  # too short for a window to end
+        return all(self._workload.correct(lines, t0_us, rate) for lines in written)
+
+    def close(self) -> None:
+        self._headway.stop()
+
+
+def _totals(running: list[Any]) -> QueryMetrics:
+    """What all queries counted since the last call."""
+    totals = QueryMetrics()
+    for one in running:
+        if one.exception() is not None:
+            raise one.exception()
+        totals.merge(one._run._running.totals())
+    return totals
+
+
+def _rate(running: list[Any], since: float) -> tuple[float, float]:
+    """Rows/s of all queries together, and the seconds it was counted over, from the progress made after `since`."""
+    rates, spans = [], []
+    for one in running:
+        made = [p for p in one.recentProgress if datetime.fromisoformat(p["timestamp"]).timestamp() > since + 1]
+        spans.append(sum(p["batchDuration"] for p in made) / 1000)
+        rates.append(sum(p["numInputRows"] for p in made) / spans[-1])
+    return sum(rates), max(spans)
+
+
+def _backlog(running: list[Any]) -> int:
+    return sum(one.lastProgress["headway"]["backlogRows"] for one in running if one.lastProgress)
