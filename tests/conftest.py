@@ -6,14 +6,17 @@ HEADWAY_TEST_MASTER names another Spark to run on, such as local-cluster[2,1,102
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
 import headway
+from headway.errors import HeadwayError
 from headway.java import ensure_java
 from headway.session import slots
+from kafka_broker import Broker, Unavailable
 
 NODES = 2
 
@@ -42,3 +45,15 @@ def spark() -> Iterator[SparkSession]:
 def hw(spark: SparkSession) -> Iterator[headway.Headway]:
     with headway.start(spark, nodes=NODES if slots(spark) > NODES else None) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A Kafka broker. Where it cannot be had, the tests that ask for it say so, loudly."""
+    try:
+        started = Broker(tmp_path_factory.mktemp("kafka"))
+    except (Unavailable, HeadwayError) as reason:
+        warnings.warn(f"NO KAFKA BROKER, ITS TESTS DO NOT RUN: {reason}", stacklevel=1)
+        pytest.skip(f"no Kafka broker: {reason}")
+    yield started
+    started.stop()

@@ -143,6 +143,7 @@ def _start(
     spark: SparkSession, nodes: int | None, threads: int, policy: str | Policy, conf: dict[str, str], owns_session: bool
 ) -> Headway:
     from headway.cluster.runtime import Runtime
+    from headway.connectors.kafka.data_source import register
 
     if spark.sparkContext.applicationId in _running:
         raise HeadwayError("Headway runs in this Spark application already: use that one, or stop() it first")
@@ -150,6 +151,7 @@ def _start(
     count = node_count(nodes, slots(spark), _may_grow(spark))
     runtime = Runtime(spark, count, threads, policy, conf)
     runtime.start()
+    register(spark)
     return Headway(spark, runtime, count, owns_session)
 
 

@@ -1,6 +1,7 @@
 """Checkpoints on disk: one manifest per committed epoch, written when everything it names is there.
 
 <location>/headway/plan.json          what the states mean: compared when a query starts again
+<location>/headway/beginning.json     where a new query begins in sources that had to be asked
 <location>/headway/epochs/<n>.json    the manifest: its presence is the commit
 <location>/headway/state/<n>/…        operators' states, written by nodes
 <location>/headway/sink/<n>.bin       what the sink asked to keep
@@ -73,6 +74,15 @@ class CheckpointStore:
         epochs = self._epochs()
         found = self._read(f"epochs/{epochs[-1]}.json") if epochs else None
         return None if found is None else Manifest.from_json(found.decode())
+
+    def beginning(self) -> dict[int, list[Any]] | None:
+        """Where the query begins, by stage; None if it was not found out yet."""
+        found = self._read("beginning.json")
+        return None if found is None else {int(stage): values for stage, values in json.loads(found).items()}
+
+    def begin(self, values: dict[int, list[Any]]) -> None:
+        """Keep where the query begins, so that it does so there also if it ends before its first epoch."""
+        self._write("beginning.json", json.dumps(values).encode())
 
     def commit(self, manifest: Manifest, kept: Any) -> None:
         """Make an epoch the one to go on from."""

@@ -6,10 +6,10 @@ import time
 import zlib
 from typing import Any
 
-from headway.cluster.checkpoints import Manifest
+from headway.cluster.checkpoints import CheckpointStore, Manifest
 from headway.cluster.protocol import Deployment, SourcePlan
 from headway.cluster.target import Target
-from headway.connectors.api import InlineSource, PlannedSource
+from headway.connectors.api import ConsumedSource, InlineSource, PlannedSource
 from headway.connectors.sources import open_source
 from headway.dataflow.graph import Source
 from headway.dataflow.query import QuerySpec
@@ -17,7 +17,7 @@ from headway.dataflow.stages import InlineStage, PlanStage, Stage, cut, sources
 from headway.errors import InvalidOption
 from headway.intervals import seconds
 
-Connector = InlineSource | PlannedSource
+Connector = InlineSource | PlannedSource | ConsumedSource
 SHORTEST_FLUSH = 0.001
 LONGEST_FLUSH = 0.1
 CHECKPOINT_INTERVAL = "2 seconds"
@@ -29,6 +29,20 @@ def plan_stages(spec: QuerySpec) -> tuple[tuple[Stage, ...], dict[Source, Connec
     connectors = {source: open_source(source) for source in sources(spec.plan)}
     inline = frozenset(source for source, connector in connectors.items() if hasattr(connector, "partitions"))
     return cut(spec.plan, inline, spec.output_mode), connectors
+
+
+def begin_at(
+    store: CheckpointStore, stages: tuple[Stage, ...], connectors: dict[Source, Connector]
+) -> dict[int, list[Any]]:
+    """Where a new query begins in the sources that have to be asked, as a manifest has it: found once, then kept."""
+    asked = [s for s in stages if isinstance(s, InlineStage) and hasattr(connectors[s.source], "settle")]
+    if not asked or store.latest() is not None:
+        return {}
+    found = store.beginning()
+    if found is None:
+        found = {stage.id: [[(0, connectors[stage.source].settle())]] for stage in asked}  # type: ignore[union-attr]
+        store.begin(found)
+    return found
 
 
 def query_settings(spec: QuerySpec, conf: dict[str, str]) -> dict[str, str]:
@@ -73,12 +87,13 @@ def make_deployment(
     number: int,
     members: tuple[int, ...],
     manifest: Manifest | None,
+    beginning: dict[int, list[Any]],
     checkpoint: str,
     conf: dict[str, str],
     target: Target,
 ) -> Deployment:
-    """A try to run the query, from `manifest` on."""
-    values: dict[int, list[Any]] = {} if manifest is None else manifest.values
+    """A try to run the query, from `manifest` on, or from its `beginning`."""
+    values: dict[int, list[Any]] = beginning if manifest is None else manifest.values
     settings = query_settings(spec, conf)
     plans = {
         stage.id: _source_plan(stage.source, connectors[stage.source], stage.id, len(members), values.get(stage.id))
@@ -112,7 +127,7 @@ def _source_plan(source: Source, connector: Connector, stage: int, nodes: int, v
         restored = None
         if values is not None:
             restored = [position for _, position in sorted((pair for node in values for pair in node), key=_number)]
-        positions = tuple(connector.partitions(nodes, restored, time.time()))
+        positions = tuple(connector.partitions(nodes, restored, time.time()))  # type: ignore[arg-type]
         return SourcePlan(key, source.format, connector, positions=positions)
     return SourcePlan(key, source.format, connector, start=values[0] if values else None)
 

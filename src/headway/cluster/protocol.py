@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway.connectors.api import InlineSource, PlannedSource, Position, Sink
+from headway.connectors.api import ConsumedSource, InlineSource, PlannedSource, Position, Sink
 from headway.dataflow.stages import Stage
 from headway.node.message import Barrier
 from headway.observe.metrics import QueryMetrics
@@ -45,11 +45,11 @@ class Peers:
 @dataclass(frozen=True)
 class SourcePlan:
     """A source of a deployment: for an inline one, the partitions and their start positions, dealt to nodes in turn;
-    for a planned one, where to start."""
+    for a consumed one, a position for each node; for a planned one, where to start."""
 
     key: str
     description: str
-    connector: InlineSource | PlannedSource
+    connector: InlineSource | PlannedSource | ConsumedSource
     positions: tuple[Position, ...] = ()
     start: Position | None = None
 

@@ -26,7 +26,7 @@ from pyspark import cloudpickle
 from headway.cluster import protocol
 from headway.cluster.checkpoints import CheckpointStore, Manifest
 from headway.cluster.measured import Measured
-from headway.cluster.planning import checkpoint_interval, make_deployment, members_of, plan_stages
+from headway.cluster.planning import begin_at, checkpoint_interval, make_deployment, members_of, plan_stages
 from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
 from headway.cluster.target import Target
 from headway.dataflow.query import QuerySpec
@@ -75,6 +75,7 @@ class RunningQuery:
         self._interval = checkpoint_interval(spec, coordinator.conf)
         self._store = CheckpointStore(spec.checkpoint)
         self._store.check_plan(self.stages)
+        self._beginning = begin_at(self._store, self.stages, self._connectors)
         self.life = Life.RESTORING
         self.number = -1
         self._deployed: set[int] = set()
@@ -185,7 +186,7 @@ class RunningQuery:
         try:
             deployment = make_deployment(
                 self.spec, self.stages, self._connectors, self.number, self._members, self._manifest,
-                self._store.root, self._coordinator.conf, self.target,
+                self._beginning, self._store.root, self._coordinator.conf, self.target,
             )  # fmt: skip
             pickled = cloudpickle.dumps(deployment)
         except Exception as error:

@@ -1,9 +1,11 @@
 """What sources and sinks look like to a node and to the driver.
 
-Sources come in two shapes:
+Sources come in three shapes:
 1. Inline (rate, generators): a partition is polled by the worker loop itself and never blocks.
 2. Planned (files, sockets, Python data sources): a planner, in one node, turns what is new into tasks; readers, in
    every node, turn a task into batches. Both run in threads of their own and may block.
+3. Consumed (Kafka): every node has a consumer, in a thread of its own, that is pushed the rows of the partitions the
+   node was dealt; a partition may turn up while the query runs.
 
 Positions are JSON values. A source can start at any position it gave before (`replayable` says whether it can).
 Physical times are seconds since the epoch (float).
@@ -11,7 +13,7 @@ Physical times are seconds since the epoch (float).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -94,6 +96,51 @@ class PlannedSource(Protocol):
         """The rows of a task as batches of the source's schema. Runs in a reader thread of a node, may block."""
 
 
+class Fetched(NamedTuple):
+    """Rows of one partition of a consumed source; None: it moved on without any."""
+
+    partition: tuple[str, str]
+    """Its name: the keys under which a position holds where it is."""
+    batch: pa.RecordBatch | None
+    position: Position
+    """Where the partition goes on from after these rows."""
+    arrival: float
+
+
+class Consumer(Protocol):
+    """What one node reads of a consumed source. One thread calls it, but for `backlog`."""
+
+    backlog: int
+    """Rows that are known to be there and were not fetched."""
+
+    def fetch(self, now: Callable[[], float]) -> Sequence[Fetched]:
+        """Wait a moment for rows; what has come, in order. Raises what ends the query."""
+
+    def look(self) -> None:
+        """Find out where all partitions end now, new ones included."""
+
+    def reached(self) -> bool:
+        """Whether everything that the last look saw has been fetched."""
+
+    def close(self) -> None: ...
+
+
+class ConsumedSource(Protocol):
+    """A consumed source; must be picklable. Positions are two-level: `{"topic": {"0": 17}}`."""
+
+    replayable: bool
+
+    def settle(self) -> Position:
+        """Where a new query begins. Asked once in a query's life, in the driver; may block. Raises what is wrong with
+        the source as far as it can be known."""
+
+    def partitions(self, nodes: int, restored: Sequence[Position], now: float) -> list[Position]:
+        """Positions, one per node, of what is dealt to it, from those of a checkpoint or of `settle`."""
+
+    def consume(self, position: Position, node: int, nodes: int) -> Consumer:
+        """Inside the thread of a node, which is number `node` of those that the query has."""
+
+
 class SinkWriter(Protocol):
     """The part of a sink that runs in a node, one per operator. Unless `inline`, in a thread of its own."""
 
@@ -153,7 +200,7 @@ class Sink(Protocol):
 class SourceFactory(Protocol):
     """How a connector makes a source from a plan's leaf; checks options."""
 
-    def __call__(self, source: Source) -> InlineSource | PlannedSource: ...
+    def __call__(self, source: Source) -> InlineSource | PlannedSource | ConsumedSource: ...
 
 
 class SinkContext(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,6 +28,8 @@ from headway.dataflow.types import Schema
 from headway.dataflow.user_code import EvalPython, MapBatches, UserFunction
 
 Note = Callable[[Relation], str | None]
+_SECRET = re.compile(r"password|secret|token|jaas|credential|\.key$|\.key\.pem$", re.IGNORECASE)
+_REDACTED = "…"
 _UNITS = ((3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms"), (1, "us"))
 
 
@@ -131,7 +134,7 @@ def _named(expr: Expr, name: str, schema: Schema) -> str:
 
 def _source(source: Source) -> str:
     fields = ", ".join(f"{f.name}: {f.type.simpleString()}" for f in source.schema)
-    options = ", ".join(f"{key}={value}" for key, value in source.options)
+    options = ", ".join(f"{key}={_REDACTED if _SECRET.search(key) else value}" for key, value in source.options)
     return f"{source.format} [{fields}]{f' {{{options}}}' if options else ''}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import types as T
 
+from headway.connectors.kafka.data_source import KAFKA_FORMAT
 from headway.connectors.python_source import python_data_source
 from headway.dataflow.graph import Source
 from headway.dataflow.types import arrow_schema
@@ -20,6 +21,9 @@ def _source(node: PlanNode, lower: PlanLowering) -> Lowered:
         raise UnsupportedPlan("plan node StreamingRelationV2", "a stream of a catalog's table is not supported")
     name = fields["sourceName"]
     options = options_of(lower.plan.spark, node.jvm.extraOptions().asCaseSensitiveMap())
+    if name.lower() == KAFKA_FORMAT:
+        # The same stream as that of Spark's own connector, and a checkpoint of one serves the other.
+        return _lowered(node, lower, "kafka", options, b"")
     payload = python_data_source(lower.plan.spark, name) or b""
     return _lowered(node, lower, name, options, payload)
 

@@ -30,6 +30,7 @@ from headway.kernels.merge import Merge
 from headway.node.message import Message
 from headway.node.operators.base import Host, Operator, State
 from headway.node.operators.chain import ChainOperator
+from headway.node.operators.consumed import ConsumeOperator
 from headway.node.operators.keyed import KeyedOperator
 from headway.node.operators.merge import MergeOperator
 from headway.node.operators.planned import TASK_SCHEMA, PlanOperator, ReadOperator
@@ -167,11 +168,14 @@ class Build:
 
     def inline(self, stage: InlineStage) -> Operator:
         plan = self.deployment.sources[stage.id]
-        mine = [(i, p) for i, p in enumerate(plan.positions) if i % len(self.deployment.members) == self._rank]
-        partitions = [(i, plan.connector.open(p)) for i, p in mine]  # type: ignore[union-attr]
         consumers = [s for s in self.deployment.stages if any(edge.upstream == stage.id for edge in s.inputs)]
         columns = {event_column(s.chain) for s in consumers if isinstance(s, ChainStage)}
         column = columns.pop() if len(columns) == 1 else None
+        if hasattr(plan.connector, "consume"):
+            share = (self._rank, len(self.deployment.members))
+            return ConsumeOperator(self.host, stage.id, plan, share, column)
+        mine = [(i, p) for i, p in enumerate(plan.positions) if i % len(self.deployment.members) == self._rank]
+        partitions = [(i, plan.connector.open(p)) for i, p in mine]  # type: ignore[union-attr]
         return InlineOperator(self.host, stage.id, plan.key, partitions, plan.description, column)
 
     def plan(self, stage: PlanStage) -> Operator:

@@ -18,14 +18,15 @@ from headway.observe.misses import Misses, Result
 
 @dataclass
 class SourceMetrics:
-    """One source of the query. `start`, `end`, `latest` are positions by partition, as the connector gives them."""
+    """One source of the query. `start`, `end`, `latest` are positions by the name of the partition, as the connector
+    gives them."""
 
     description: str
     rows: int = 0
     backlog: int = 0
-    start: dict[str, Any] = field(default_factory=dict)
-    end: dict[str, Any] = field(default_factory=dict)
-    latest: dict[str, Any] = field(default_factory=dict)
+    start: dict[Any, Any] = field(default_factory=dict)
+    end: dict[Any, Any] = field(default_factory=dict)
+    latest: dict[Any, Any] = field(default_factory=dict)
 
     def merge(self, other: SourceMetrics) -> None:
         self.rows += other.rows

@@ -102,14 +102,29 @@ def _source(source: SourceMetrics, seconds: float) -> dict[str, Any]:
     rate = _rate(source.rows, seconds)
     return {
         "description": source.description,
-        "startOffset": json.dumps(source.start),
-        "endOffset": json.dumps(source.end),
-        "latestOffset": json.dumps(source.latest or source.end),
+        "startOffset": _offset(source.start),
+        "endOffset": _offset(source.end),
+        "latestOffset": _offset(source.latest or source.end),
         "numInputRows": source.rows,
         "inputRowsPerSecond": rate,
         "processedRowsPerSecond": rate,
         "metrics": {"backlogRows": str(source.backlog)},
     }
+
+
+def _offset(positions: dict[Any, Any]) -> str:
+    """Positions by partition; names of two parts nest, as those of Kafka do in Spark.
+
+    >>> _offset({("clicks", "0"): 17, ("clicks", "1"): 4})
+    '{"clicks": {"0": 17, "1": 4}}'
+    """
+    nested: dict[str, Any] = {}
+    for name, at in sorted(positions.items()):
+        if isinstance(name, tuple):
+            nested.setdefault(name[0], {})[name[1]] = at
+        else:
+            nested[name] = at
+    return json.dumps(nested)
 
 
 def _state(state: StateMetrics) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 
 from headway.connectors.api import Sink, SinkContext
+from headway.connectors.kafka.data_source import KAFKA_FORMAT
 from headway.connectors.python_source import python_data_source
 from headway.connectors.sinks.base import SparkSink
 from headway.connectors.sinks.console import ConsoleSink
@@ -21,6 +22,7 @@ from headway.connectors.sinks.data_source import DataSourceSink
 from headway.connectors.sinks.files import FileSink
 from headway.connectors.sinks.foreach import ForeachSink
 from headway.connectors.sinks.foreach_batch import ForeachBatchSink
+from headway.connectors.sinks.kafka import KafkaSink
 from headway.connectors.sinks.memory import MemorySink
 from headway.connectors.sinks.noop import NoopSink
 from headway.connectors.sinks.table import table_sink
@@ -39,6 +41,8 @@ _SINKS: dict[str, Callable[[str, SinkContext], SparkSink]] = {
     "csv": FileSink,
     "orc": FileSink,
     "text": FileSink,
+    "kafka": KafkaSink,
+    KAFKA_FORMAT: KafkaSink,
 }
 
 

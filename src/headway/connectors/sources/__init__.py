@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headway.connectors.api import InlineSource, PlannedSource
+from headway.connectors.api import ConsumedSource, InlineSource, PlannedSource
 from headway.connectors.sources.files import FILE_FORMATS, open_files
+from headway.connectors.sources.kafka import open_kafka
 from headway.connectors.sources.python_source import open_python
 from headway.connectors.sources.rate import open_rate
 from headway.connectors.sources.rate_micro_batch import open_rate_micro_batch
@@ -18,11 +19,12 @@ _FACTORIES: dict[str, Callable[[Source], Any]] = {
     "rate": open_rate,
     "rate-micro-batch": open_rate_micro_batch,
     "socket": open_socket,
+    "kafka": open_kafka,
     **dict.fromkeys(FILE_FORMATS, open_files),
 }
 
 
-def open_source(source: Source) -> InlineSource | PlannedSource:
+def open_source(source: Source) -> InlineSource | PlannedSource | ConsumedSource:
     """The source of a plan's leaf, its options checked; called in the driver, sent to the nodes.
 
     >>> from pyspark.sql import types as T
@@ -36,7 +38,7 @@ def open_source(source: Source) -> InlineSource | PlannedSource:
     factory = open_python if source.payload else _FACTORIES.get(source.format.lower())
     if factory is None:
         raise UnsupportedPlan(f"source {source.format}")
-    opened: InlineSource | PlannedSource = factory(source)
+    opened: InlineSource | PlannedSource | ConsumedSource = factory(source)
     return opened
 
 

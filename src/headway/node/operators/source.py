@@ -97,11 +97,7 @@ class InlineOperator(Operator):
         self.queued = False
         if not self._has_room():
             return
-        now = self._began = self.host.now()
-        blocked = 0.0 if self._blocked_since is None else now - self._blocked_since
-        self._blocked_since = None
-        self.current = Message(context=self.offered)
-        self._read = (0, None, now)
+        now, blocked = self._begin()
         more = False
         for number, partition in self._partitions:
             polled = partition.poll(now, MAX_ROWS)
@@ -111,6 +107,15 @@ class InlineOperator(Operator):
                 self._give(number, polled, now, blocked)
         self._pass_barriers()
         self._plan_next(now, more)
+
+    def _begin(self) -> tuple[float, float]:
+        """A run begins: the time, and for how long it could not for want of room."""
+        now = self._began = self.host.now()
+        blocked = 0.0 if self._blocked_since is None else now - self._blocked_since
+        self._blocked_since = None
+        self.current = Message(context=self.offered)
+        self._read = (0, None, now)
+        return now, blocked
 
     def _give(self, number: int, polled: Polled, now: float, blocked: float) -> None:
         batch, first, last = polled
@@ -141,13 +146,16 @@ class InlineOperator(Operator):
     def _pass_barriers(self) -> None:
         while self._barriers:
             barrier, asked = self._barriers[0]
-            if barrier.drain and any(p.backlog(asked) > 0 for _, p in self._partitions):
+            if not self._may_pass(barrier, asked):
                 return
             self._barriers.popleft()
             if barrier.drain:
                 now = self.host.now()
                 self.broadcast(Message(None, None, now, now, now, watermark=Watermark(None, True)))
             self.on_barrier(barrier)
+
+    def _may_pass(self, barrier: Barrier, asked: float) -> bool:
+        return not (barrier.drain and any(p.backlog(asked) > 0 for _, p in self._partitions))
 
     def _plan_next(self, now: float, more: bool) -> None:
         if more or self._barriers:
