@@ -203,7 +203,7 @@ def test_what_is_refused(case: str) -> None:
 def test_what_only_the_java_client_has_falls_back() -> None:
     with pytest.raises(UnsupportedPlan, match=r"kafka\.metrics\.recording\.level"):
         _opened({"kafka.metrics.recording.level": "INFO"})
-    with pytest.raises(UnsupportedPlan, match="minOffsetsPerTrigger"):
+    with pytest.raises(UnsupportedPlan, match="minoffsetspertrigger"):
         _opened({"minoffsetspertrigger": "5"})
 
 
