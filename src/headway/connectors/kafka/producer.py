@@ -7,13 +7,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from headway.connectors.kafka.client import TIMEOUT, make
+from headway.connectors.kafka.client import TIMEOUT, kafka, make
 from headway.connectors.kafka.messages import HEADERS
 from headway.dataflow.types import Schema
 from headway.errors import HeadwayError, InvalidOption
@@ -88,23 +88,30 @@ class Producer:
             self._errors.append((error, message.topic()))
 
     def send(self, records: Records, batch: pa.RecordBatch) -> None:
-        client = self.client
+        produce = self.client.produce
         for topic, key, value, partition, headers in records.of(batch):
             while True:
                 try:
-                    client.produce(topic, value, key, partition, headers=headers)
+                    produce(topic, value, key, partition, headers=headers)
                     break
                 except BufferError:
-                    client.poll(0.05)
-                    self._check()
-        client.poll(0)
-        self._check()
+                    self._serve(lambda: self.client.poll(0.05))
+        self._serve(lambda: self.client.poll(0))
 
     def flush(self) -> None:
         """Everything sent is with the brokers."""
-        while self.client.flush(TIMEOUT):
-            self._check()
+        while self._serve(lambda: self.client.flush(TIMEOUT)):
+            pass
+
+    def _serve(self, call: Callable[[], int]) -> int:
+        """Let the client tell what became of messages."""
+        try:
+            left = call()
+        except (kafka().KafkaException, SystemError) as error:
+            # A fatal error comes as the cause of another if the client was just calling back.
+            raise HeadwayError(f"sink kafka: {error.__cause__ or error}") from None
         self._check()
+        return left
 
     def _check(self) -> None:
         if self._errors:
