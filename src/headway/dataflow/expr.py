@@ -3,7 +3,8 @@
 1. `Column` is a position in the input batch, never a name: names may repeat in Spark.
 2. `Call.function` is the simple name of Catalyst's expression class ("Add", "CaseWhen"), so one word serves the
    frontend's registry, both kernel tiers and error messages.
-3. What is not a column of rows (a format's pattern, a rounding scale, ANSI or not) is an option, a constant.
+3. `Variable` is an argument of the lambda around it, by its level: lambdas outside have lower ones.
+4. What is not a column of rows (a format's pattern, a rounding scale, ANSI or not) is an option, a constant.
 """
 
 from __future__ import annotations
@@ -37,8 +38,25 @@ class Column(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Variable(Expr):
+    """An argument of a lambda. The batch on which the lambda's body is evaluated has a column named `name`."""
+
+    level: int
+
+    @property
+    def name(self) -> str:
+        return f"lambda {self.level}"
+
+    def __str__(self) -> str:
+        return f"x{self.level}"
+
+
+@dataclass(frozen=True, slots=True)
 class Literal(Expr):
-    """A constant: bool, int, float, Decimal, str, bytes or None; timestamps are microseconds, dates days (ints)."""
+    """A constant: bool, int, float, Decimal, str, bytes or None; timestamps are microseconds, dates days (ints).
+
+    Arrays and structs are tuples of such, maps tuples of pairs.
+    """
 
     value: Any
 

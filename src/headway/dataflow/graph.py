@@ -82,6 +82,18 @@ class Expand(Unary):
 
 
 @dataclass(frozen=True)
+class Generate(Unary):
+    """The columns `kept` of every input row beside each of the structs in its array `rows`, field by field.
+
+    A row whose array is empty or null gives none; if `outer`, one with nulls in the place of the struct.
+    """
+
+    rows: Expr
+    kept: tuple[int, ...]
+    outer: bool
+
+
+@dataclass(frozen=True)
 class Watermark(Unary):
     """`column` is event time; rows may come up to `delay_us` behind the highest seen. Schema marks it event_time."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from headway.dataflow.expr import Call, Column, Expr, Literal
+from headway.dataflow.expr import Call, Column, Expr, Literal, Variable
 from headway.dataflow.graph import (
     AggCall,
     Aggregate,
@@ -17,6 +17,7 @@ from headway.dataflow.graph import (
     DeduplicateWithin,
     Expand,
     Filter,
+    Generate,
     Project,
     Relation,
     Source,
@@ -80,6 +81,8 @@ def expression(expr: Expr, schema: Schema) -> str:
         return _column(expr.index, schema)
     if isinstance(expr, Literal):
         return _literal(expr)
+    if isinstance(expr, Variable):
+        return str(expr)
     assert isinstance(expr, Call)
     args = [expression(arg, schema) for arg in expr.args]
     if expr.function == "GetStructField":
@@ -156,6 +159,13 @@ def _expand(relation: Expand) -> str:
     return ", ".join(rows)
 
 
+def _generate(relation: Generate) -> str:
+    kept = len(relation.kept)
+    outer = "outer " if relation.outer else ""
+    made = ", ".join(f.name for f in relation.schema[kept:])
+    return f"{outer}{expression(relation.rows, relation.input.schema)} AS [{made}]"
+
+
 def _watermark(relation: Watermark) -> str:
     return f"{_column(relation.column, relation.schema)}, {duration(relation.delay_us)} behind"
 
@@ -223,6 +233,7 @@ _DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
     Filter: _filter,
     Project: _project,
     Expand: _expand,
+    Generate: _generate,
     Watermark: _watermark,
     StaticJoin: _static_join,
     Union: _union,

@@ -19,6 +19,7 @@ from headway.dataflow.graph import (
     Aggregate,
     Expand,
     Filter,
+    Generate,
     Keyed,
     Project,
     Relation,
@@ -34,7 +35,7 @@ EdgeKind = Literal["forward", "by_key", "spread"]
 """forward: to the same node; by_key: by the rows' key bucket; spread: tasks by their source partition."""
 
 Placement = Literal["everywhere", "one"]
-_STEPS = (Filter, Project, Expand, Watermark, StaticJoin, EvalPython, MapBatches)
+_STEPS = (Filter, Project, Expand, Generate, Watermark, StaticJoin, EvalPython, MapBatches)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Spark's types, and how Headway holds their values in Arrow columns.
 
 Headway keeps Spark's own `DataType` objects; this is the only place that maps them to Arrow:
-timestamps are microseconds with zone UTC, timestamp_ntz microseconds without one, dates are date32.
+timestamps are microseconds with zone UTC, timestamp_ntz microseconds without one, dates are date32; an interval of days
+and times is a duration in microseconds, one of years and months the number of months.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _ARROW: dict[type[T.DataType], pa.DataType] = {
     T.TimestampType: pa.timestamp("us", "UTC"),
     T.TimestampNTZType: pa.timestamp("us"),
     T.NullType: pa.null(),
+    T.DayTimeIntervalType: pa.duration("us"),
+    T.YearMonthIntervalType: pa.int32(),
 }
 
 
@@ -42,12 +45,29 @@ def arrow_type(spark_type: T.DataType) -> pa.DataType:
         return pa.struct([pa.field(f.name, arrow_type(f.dataType), f.nullable) for f in spark_type.fields])
     if isinstance(spark_type, T.ArrayType):
         return pa.list_(pa.field("element", arrow_type(spark_type.elementType)))
+    if isinstance(spark_type, T.MapType):
+        return pa.map_(arrow_type(spark_type.keyType), arrow_type(spark_type.valueType))
     if isinstance(spark_type, T.StringType) and spark_type != T.StringType():
         raise UnsupportedPlan(f"type {spark_type.simpleString()}", "collations are not supported")
     found = _ARROW.get(type(spark_type))
     if found is None:
         raise UnsupportedPlan(f"type {spark_type.simpleString()}")
     return found
+
+
+def nullable(spark_type: T.DataType) -> T.DataType:
+    """`spark_type` with nulls allowed everywhere inside, as they are in Arrow columns here.
+
+    >>> nullable(T.ArrayType(T.LongType(), containsNull=False))
+    ArrayType(LongType(), True)
+    """
+    if isinstance(spark_type, T.StructType):
+        return T.StructType([T.StructField(f.name, nullable(f.dataType), True) for f in spark_type.fields])
+    if isinstance(spark_type, T.ArrayType):
+        return T.ArrayType(nullable(spark_type.elementType))
+    if isinstance(spark_type, T.MapType):
+        return T.MapType(nullable(spark_type.keyType), nullable(spark_type.valueType))
+    return spark_type
 
 
 class Field(NamedTuple):

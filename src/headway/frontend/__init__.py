@@ -1,6 +1,6 @@
 """Catalyst plan to dataflow."""
 
-from headway.frontend import aggregates, deduplication, joins, sources, unary, user_code
+from headway.frontend import aggregates, deduplication, generators, joins, sources, unary, user_code
 from headway.frontend.explain import explain
 from headway.frontend.lower import LoweredQuery, lower
 
@@ -9,6 +9,7 @@ __all__ = [
     "aggregates",
     "deduplication",
     "explain",
+    "generators",
     "joins",
     "lower",
     "sources",

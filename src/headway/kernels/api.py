@@ -24,8 +24,9 @@ from headway.dataflow.types import arrow_type
 class Chain:
     """The stateless steps of a stage, first to last, and the partial aggregation that may end it.
 
-    `steps` are relations of the kinds Filter, Project, Expand, Watermark, StaticJoin, EvalPython and MapBatches, each
-    the input of the next; `input` is the relation whose batches come in. At most one of the steps is a Watermark.
+    `steps` are relations of the kinds Filter, Project, Expand, Generate, Watermark, StaticJoin, EvalPython and
+    MapBatches, each the input of the next; `input` is the relation whose batches come in. At most one of the steps is a
+    Watermark.
     """
 
     input: Relation

@@ -9,12 +9,13 @@ import pyarrow.compute as pc
 
 import headway.kernels.expressions  # noqa: F401  registers the expressions
 from headway.dataflow.expr import Expr
-from headway.dataflow.graph import Expand, Filter, Project, Relation, StaticJoin, Watermark
+from headway.dataflow.graph import Expand, Filter, Generate, Project, Relation, StaticJoin, Watermark
 from headway.dataflow.types import arrow_schema
 from headway.dataflow.user_code import EvalPython, MapBatches
 from headway.errors import UnsupportedPlan
 from headway.kernels.api import Chain
 from headway.kernels.expressions.registry import evaluate
+from headway.kernels.generate import generated
 from headway.kernels.groups import Groups
 from headway.kernels.join import StaticProbe
 from headway.kernels.partials import Partials, batch_of
@@ -111,6 +112,12 @@ def _project(relation: Project) -> Step:
 def _expand(relation: Expand) -> Step:
     schema = arrow_schema(relation.schema)
     return lambda batch: pa.concat_batches([_projected(exprs, schema, batch) for exprs in relation.projections])
+
+
+@_builds(Generate)
+def _generate(relation: Generate) -> Step:
+    schema = arrow_schema(relation.schema)
+    return lambda batch: generated(relation, schema, batch)
 
 
 @_builds(Watermark)

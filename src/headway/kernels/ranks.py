@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from headway.errors import UnsupportedPlan
 from headway.kernels.floats import ordered
+from headway.kernels.lists import lists_of, retyped
 
 Ints = npt.NDArray[np.int64]
 
@@ -16,7 +17,8 @@ Ints = npt.NDArray[np.int64]
 def ranks(array: pa.Array) -> Ints:
     """An integer for every value, equal for equal values; what stands at nulls means nothing.
 
-    NaN is greater than all other floats, -0.0 is 0.0; structs compare field by field, where null is least.
+    NaN is greater than all other floats, -0.0 is 0.0; structs compare field by field, where null is least, and arrays
+    element by element, then by their lengths.
 
     >>> ranks(pa.array(["b", "a", "b"])).tolist()
     [2, 1, 2]
@@ -24,6 +26,8 @@ def ranks(array: pa.Array) -> Ints:
     kind = array.type
     if pa.types.is_struct(kind):
         return _struct_ranks(array)
+    if pa.types.is_list(kind) or pa.types.is_map(kind):
+        return _list_ranks(array)
     if pa.types.is_floating(kind):
         return _integers(ordered(pc.add(array, pa.scalar(0.0, kind))))
     if pa.types.is_boolean(kind):
@@ -37,6 +41,21 @@ def ranks(array: pa.Array) -> Ints:
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind):
         return _integers(pc.rank(array, tiebreaker="dense"))
     raise UnsupportedPlan(f"order of {kind}")
+
+
+def dense_ranks(array: pa.Array) -> Ints:
+    """The ranks from 1 on, with none left out; 0 where a value is null."""
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), np.int64)
+    found = _dense(ranks(array))
+    return np.where(array.is_valid().to_numpy(zero_copy_only=False), found, 0) if array.null_count else found
+
+
+def common_ranks(*arrays: pa.Array) -> list[Ints]:
+    """Dense ranks of several columns that are of one type but for names, comparable to each other."""
+    kind = arrays[0].type
+    found = dense_ranks(pa.concat_arrays([array if array.type == kind else retyped(array, kind) for array in arrays]))
+    return np.split(found, np.cumsum([len(array) for array in arrays])[:-1])
 
 
 def sort_keys(array: pa.Array, descending: bool, nulls_first: bool) -> list[Ints]:
@@ -60,6 +79,22 @@ def _struct_ranks(array: pa.Array) -> Ints:
     found = np.empty(len(array), np.int64)
     found[order] = np.cumsum(changes)
     return found
+
+
+def _list_ranks(array: pa.Array) -> Ints:
+    taken = lists_of(array)
+    elements = dense_ranks(taken.values) + 1
+    found = np.ones(len(array), np.int64)
+    for place in range(int(taken.lengths.max(initial=0))):
+        there = np.flatnonzero(taken.lengths > place)
+        column = np.zeros(len(array), np.int64)
+        column[there] = elements[taken.starts[there] + place]
+        found = _dense(found * (int(column.max()) + 1) + column)
+    return found
+
+
+def _dense(values: Ints) -> Ints:
+    return np.unique(values, return_inverse=True)[1].astype(np.int64) + 1
 
 
 def _integers(array: pa.Array) -> Ints:

@@ -1,7 +1,7 @@
 """Lowering of comparisons.
 
 Calls, without options: `EqualTo`, `EqualNullSafe` of two values of one type; `LessThan`, `LessThanOrEqual`,
-`GreaterThan`, `GreaterThanOrEqual` likewise, but for structs; `Greatest` and `Least` of two or more values of one type.
+`GreaterThan`, `GreaterThanOrEqual` likewise; `Greatest` and `Least` of two or more values of one type.
 """
 
 from __future__ import annotations
@@ -38,5 +38,5 @@ def _extreme(tree: Tree, lowering: Lowering) -> Expr:
 
 def _require_order(tree: Tree, operand: T.DataType) -> None:
     arrow_type(operand)
-    if isinstance(operand, T.StructType):
+    if isinstance(operand, T.MapType):
         raise UnsupportedPlan(f"expression {tree.name} of {operand.simpleString()}")

@@ -4,7 +4,10 @@
    go back), a date as text: `exact` gets the bytes, microseconds or days.
 2. `evalContext` and `evalMode` are written as null: `evalMode` gets "ANSI", "LEGACY" or "TRY", and
    `allowPrecisionLoss` whether decimals may lose digits.
-3. The values of `InSet` are written as null: `hset` gets them as a list, each as `exact` would be, decimals as text.
+3. A literal of an array, struct or map is written as text: `exact` gets its values in lists, decimals as text; that of
+   a Java object as well: `object` gets its fields, as JSON.
+4. The options of JSON and CSV functions are written as null: `options` gets them.
+5. The values of `InSet` are written as null: `hset` gets them as a list, each as `exact` would be, decimals as text.
 """
 
 from __future__ import annotations
@@ -90,8 +93,10 @@ def _filler(node: dict[str, Any]) -> Callable[[Any, dict[str, Any]], None] | Non
         return _fill_context
     if "evalMode" in node and node["evalMode"] is None:
         return _fill_mode
-    if node["class"].endswith(".Literal") and node["value"] is not None and str(node["dataType"]) in _INEXACT:
-        return _fill_literal
+    if node["class"].endswith(".Literal") and node["value"] is not None:
+        return _literal_filler(node["dataType"])
+    if "options" in node and node["options"] is None:
+        return _fill_options
     if node["class"].endswith(".InSet") and not node["hset"]:
         return _fill_set
     return None
@@ -107,8 +112,73 @@ def _fill_mode(expression: Any, node: dict[str, Any]) -> None:
     node["evalMode"] = expression.evalMode().toString()
 
 
+def _literal_filler(data_type: Any) -> Callable[[Any, dict[str, Any]], None] | None:
+    if isinstance(data_type, dict) and data_type["type"] != "udt":
+        return _fill_nested
+    if data_type == "object":
+        return _fill_object
+    return _fill_literal if data_type in _INEXACT else None
+
+
 def _fill_literal(expression: Any, node: dict[str, Any]) -> None:
     node["exact"] = expression.value()
+
+
+def _fill_nested(expression: Any, node: dict[str, Any]) -> None:
+    node["exact"] = _value(expression.value(), expression.dataType(), node["dataType"])
+
+
+def _value(value: Any, kind: Any, written: Any) -> Any:
+    """A value of Catalyst's, whose type is `kind` in the JVM and `written` in JSON."""
+    if value is None or not isinstance(written, dict):
+        return value if value is None or isinstance(value, bool | int | float | bytes) else value.toString()
+    if written["type"] == "array":
+        return _items(value, kind.elementType(), written["elementType"])
+    if written["type"] == "map":
+        keys = _items(value.keyArray(), kind.keyType(), written["keyType"])
+        return list(zip(keys, _items(value.valueArray(), kind.valueType(), written["valueType"]), strict=True))
+    fields = written["fields"]
+    kinds = [kind.apply(i).dataType() for i in range(len(fields))]
+    return [_value(value.get(i, k), k, f["type"]) for i, (k, f) in enumerate(zip(kinds, fields, strict=True))]
+
+
+def _items(array: Any, kind: Any, written: Any) -> list[Any]:
+    return [
+        None if array.isNullAt(i) else _value(array.get(i, kind), kind, written) for i in range(array.numElements())
+    ]
+
+
+def _fill_object(expression: Any, node: dict[str, Any]) -> None:
+    """Objects that the optimizer made of a function and its constants: case classes."""
+    value = expression.value()
+    if hasattr(value, "productArity"):
+        fields = [_field(value.productElement(i)) for i in range(value.productArity())]
+        node["object"] = [value.getClass().getSimpleName(), fields]
+
+
+def _field(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | bytes | str):
+        return value
+    name = value.getClass().getName()
+    if name.startswith("scala.collection") and hasattr(value, "iterator"):
+        return _pairs(value)
+    if name in ("scala.Some", "scala.None$"):
+        return _field(value.get()) if value.isDefined() else None
+    return value.toString()
+
+
+def _pairs(found: Any) -> dict[str, str]:
+    """A map of Scala's."""
+    each = found.iterator()
+    pairs = {}
+    while each.hasNext():
+        pair = each.next()
+        pairs[pair._1()] = pair._2()
+    return pairs
+
+
+def _fill_options(expression: Any, node: dict[str, Any]) -> None:
+    node["options"] = _pairs(expression.options())
 
 
 def _fill_set(expression: Any, node: dict[str, Any]) -> None:

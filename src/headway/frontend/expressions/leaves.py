@@ -17,24 +17,19 @@ import numpy as np
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Expr, Literal
+from headway.dataflow.types import nullable
 from headway.errors import UnsupportedPlan
 from headway.frontend.expressions.registry import Lowering, lowers
 from headway.frontend.tree import Tree
 
 
 def spark_type(written: Any) -> T.DataType:
-    """The type that a plan's JSON writes as `written`; fields of structs are nullable, as Arrow's are here.
+    """The type that a plan's JSON writes as `written`; all inside is nullable, as Arrow's fields are here.
 
     >>> spark_type("decimal(10,2)")
     DecimalType(10,2)
     """
-    return _nullable(T._parse_datatype_json_string(json.dumps(written)))
-
-
-def _nullable(data_type: T.DataType) -> T.DataType:
-    if not isinstance(data_type, T.StructType):
-        return data_type
-    return T.StructType([T.StructField(f.name, _nullable(f.dataType), True) for f in data_type.fields])
+    return nullable(T._parse_datatype_json_string(json.dumps(written)))
 
 
 @lowers("AttributeReference")
@@ -45,7 +40,9 @@ def _attribute(tree: Tree, lowering: Lowering) -> Expr:
     return found
 
 
-@lowers("Alias", "KnownNotNull", "KnownNullable", "KnownFloatingPointNormalized", "UnaryPositive")
+@lowers(
+    *("Alias", "KnownNotNull", "KnownNullable", "KnownNotContainsNull", "KnownFloatingPointNormalized", "UnaryPositive")
+)
 def _same(tree: Tree, lowering: Lowering) -> Expr:
     return lowering(tree.children[0])
 
@@ -81,8 +78,23 @@ def _literal(tree: Tree, lowering: Lowering) -> Expr:
     if written is None:
         return Literal(data_type, None)
     if "exact" in tree.fields:
-        return Literal(data_type, tree.fields["exact"])
+        return Literal(data_type, _exact(data_type, tree.fields["exact"]))
     return Literal(data_type, parse_value(data_type, written, lowering.time_zone))
+
+
+def _exact(data_type: T.DataType, value: Any) -> Any:
+    """A value that completion fetched: decimals come as text, arrays, structs and maps (as pairs) as lists."""
+    if value is None:
+        return None
+    if isinstance(data_type, T.DecimalType):
+        return Decimal(value)
+    if isinstance(data_type, T.ArrayType):
+        return tuple(_exact(data_type.elementType, item) for item in value)
+    if isinstance(data_type, T.StructType):
+        return tuple(_exact(f.dataType, item) for f, item in zip(data_type.fields, value, strict=True))
+    if isinstance(data_type, T.MapType):
+        return tuple((_exact(data_type.keyType, k), _exact(data_type.valueType, v)) for k, v in value)
+    return value
 
 
 def parse_value(data_type: T.DataType, written: str, time_zone: str) -> Any:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headway.dataflow.expr import Column, Expr
+from headway.dataflow.expr import Column, Expr, Variable
 from headway.errors import UnsupportedPlan
 from headway.frontend.tree import Tree
 
 
 @dataclass(frozen=True)
 class Lowering:
-    """What lowering an expression needs to know: the input's columns by Catalyst's expression id, and the session."""
+    """What lowering an expression needs to know: the input's columns and the variables of lambdas around it by
+    Catalyst's expression id, and the session."""
 
-    columns: Mapping[int, Column]
+    columns: Mapping[int, Column | Variable]
     ansi: bool
     time_zone: str
 

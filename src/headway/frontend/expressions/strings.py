@@ -10,12 +10,12 @@ what the optimizer leaves as a call of a Java method: `Base64(bytes)` with optio
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Expr
 from headway.errors import UnsupportedPlan
+from headway.frontend.expressions.methods import lowers_method
 from headway.frontend.expressions.regex import like, replacement, rewrite
 from headway.frontend.expressions.registry import Lowering, lowers
 from headway.frontend.expressions.simple import arguments, constant, lowers_all
@@ -53,6 +53,8 @@ def _concat_ws(tree: Tree, lowering: Lowering) -> Expr:
 @lowers("Concat", "Substring", "Reverse", "Overlay")
 def _of_same_type(tree: Tree, lowering: Lowering) -> Expr:
     args = arguments(tree, lowering)
+    if args and isinstance(args[0].type, T.ArrayType):
+        return Call(args[0].type, f"Array{tree.name}", args)
     if not isinstance(args[0].type, T.StringType | T.BinaryType):
         raise UnsupportedPlan(f"expression {tree.name} of {args[0].type.simpleString()}")
     return Call(args[0].type, tree.name, args)
@@ -98,30 +100,6 @@ def _pattern(tree: Tree, expr: Expr) -> str:
     if written is None:
         raise UnsupportedPlan(f"expression {tree.name}", "its pattern or replacement is null")
     return str(written)
-
-
-MethodLowering = Callable[[Tree, tuple[Expr, ...]], Expr]
-_METHODS: dict[tuple[str, str], MethodLowering] = {}
-
-
-def lowers_method(owner: str, method: str) -> Callable[[MethodLowering], MethodLowering]:
-    """Register a function for calls of a Java class's static method."""
-
-    def register(function: MethodLowering) -> MethodLowering:
-        _METHODS[owner, method] = function
-        return function
-
-    return register
-
-
-@lowers("StaticInvoke")
-def _static_invoke(tree: Tree, lowering: Lowering) -> Expr:
-    owner = tree.fields["staticObject"].rsplit(".", 1)[-1].rstrip("$")
-    method = tree.fields["functionName"]
-    found = _METHODS.get((owner, method))
-    if found is None:
-        raise UnsupportedPlan(f"expression StaticInvoke of {owner}.{method}")
-    return found(tree, arguments(tree, lowering))
 
 
 @lowers_method("Base64", "encode")

@@ -2,7 +2,7 @@
 
 1. NaN equals NaN and is greater than every other number; -0.0 equals 0.0.
 2. Strings and binaries are compared byte by byte, bytes without sign; false is less than true.
-3. Structs are equal when their fields are, and there null equals null.
+3. Structs are equal when their fields are, and there null equals null; their order and that of arrays is in `ranks`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from headway.dataflow.expr import Call
 from headway.kernels.expressions.registry import evaluates
+from headway.kernels.ranks import common_ranks
 
 
 def equal(left: pa.Array, right: pa.Array) -> pa.Array:
@@ -22,6 +23,9 @@ def equal(left: pa.Array, right: pa.Array) -> pa.Array:
         return pa.nulls(len(left), pa.bool_())
     if pa.types.is_struct(left.type):
         return _where_valid(left, right, _equal_fields(left, right))
+    if pa.types.is_list(left.type) or pa.types.is_map(left.type):
+        left_ranks, right_ranks = common_ranks(left, right)
+        return _where_valid(left, right, pa.array(left_ranks == right_ranks))
     same = pc.equal(left, right)
     if pa.types.is_floating(left.type):
         same = pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right)))
@@ -52,6 +56,9 @@ def less(left: pa.Array, right: pa.Array) -> pa.Array:
         return pa.nulls(len(left), pa.bool_())
     if pa.types.is_boolean(left.type):
         return pc.and_(pc.invert(left), right)
+    if pa.types.is_struct(left.type) or pa.types.is_list(left.type):
+        left_ranks, right_ranks = common_ranks(left, right)
+        return _where_valid(left, right, pa.array(left_ranks < right_ranks))
     below = pc.less(left, right)
     if pa.types.is_floating(left.type):
         below = pc.or_(below, pc.and_not(pc.is_nan(right), pc.is_nan(left)))

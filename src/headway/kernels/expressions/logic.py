@@ -107,7 +107,7 @@ def _in(call: Call, batch: pa.RecordBatch) -> pa.Array:
     value = evaluate(call.args[0], batch)
     candidates = call.args[1:]
     constants = [c.value for c in candidates if isinstance(c, Literal)]
-    if len(constants) == len(candidates) > _MANY_CANDIDATES and not pa.types.is_floating(value.type):
+    if len(constants) == len(candidates) > _MANY_CANDIDATES and not _is_special(value.type):
         return _in_constants(value, constants)
     # Null if nothing matches and something is null: what a chain of `or` gives, starting with nothing.
     found = pc.if_else(pc.is_valid(value), pa.scalar(False), pa.scalar(None, pa.bool_()))
@@ -116,6 +116,11 @@ def _in(call: Call, batch: pa.RecordBatch) -> pa.Array:
         against = _reached(candidate, batch, lambda rows=waiting: rows)  # type: ignore[misc]
         found = pc.or_kleene(found, equal(value, against))
     return found
+
+
+def _is_special(kind: pa.DataType) -> bool:
+    """Whether Arrow's equality is not Spark's, or there is none."""
+    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
 
 
 def _in_constants(value: pa.Array, constants: Sequence[object]) -> pa.Array:

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headway.dataflow.expr import Call, Column, Expr, Literal
+from headway.dataflow.expr import Call, Column, Expr, Literal, Variable
 from headway.dataflow.types import arrow_type
 from headway.errors import HeadwayError, UnsupportedPlan
+from headway.kernels.lists import build
 
 
 class RowError(HeadwayError):
@@ -39,6 +40,8 @@ def evaluate(expr: Expr, batch: pa.RecordBatch) -> pa.Array:
         return batch.column(expr.index)
     if isinstance(expr, Literal):
         return literal(expr, batch.num_rows)
+    if isinstance(expr, Variable):
+        return batch.column(expr.name)
     assert isinstance(expr, Call)
     if expr.function in _LAZY:
         return _LAZY[expr.function](expr, batch)
@@ -81,6 +84,8 @@ def literal(expr: Literal, length: int) -> pa.Array:
     target = arrow_type(expr.type)
     if expr.value is None:
         return pa.nulls(length, target)
+    if pa.types.is_nested(target):
+        return build([expr.value], expr.type).take(pa.array(np.zeros(length, np.int64)))
     return pa.repeat(pa.scalar(expr.value, target), length)
 
 

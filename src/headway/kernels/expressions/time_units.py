@@ -95,12 +95,12 @@ def _month_parts(instants: Vector, place: Zone) -> tuple[Vector, Vector, Vector,
     return year * 12 + month, day, day == month_length(year, month), seconds
 
 
-def _plus_days(place: Zone, instants: Vector, days: Vector | int) -> Vector:
+def plus_days(place: Zone, instants: Vector, days: Vector | int) -> Vector:
     local = place.local(instants)
     return place.resolve(local + days * DAY, local - instants)
 
 
-def _plus_months(place: Zone, instants: Vector, months: Vector | int) -> Vector:
+def plus_months(place: Zone, instants: Vector, months: Vector | int) -> Vector:
     local = place.local(instants)
     moved = add_months(local // DAY, months) * DAY + local % DAY
     return place.resolve(moved, local - instants)
@@ -110,13 +110,13 @@ def _plus_months(place: Zone, instants: Vector, months: Vector | int) -> Vector:
 def _add_day_time(call: Call, args: Args) -> pa.Array:
     micros = call.option("micros")
     days = abs(micros) // DAY * (1 if micros >= 0 else -1)
-    moved = _plus_days(zone_of(call, args[0]), numbers(args[0]), days)
+    moved = plus_days(zone_of(call, args[0]), numbers(args[0]), days)
     return result(call, moved + (micros - days * DAY), *args)
 
 
 @evaluates("TimestampAddYMInterval")
 def _add_year_month(call: Call, args: Args) -> pa.Array:
-    return result(call, _plus_months(zone_of(call, args[0]), numbers(args[0]), call.option("months")), *args)
+    return result(call, plus_months(zone_of(call, args[0]), numbers(args[0]), call.option("months")), *args)
 
 
 @evaluates("TimestampAdd")
@@ -129,8 +129,8 @@ def _timestamp_add(call: Call, args: Args) -> pa.Array:
         return result(call, instants + quantity * _MICROS[unit], *args)
     place = zone_of(call, args[1])
     if unit in _DAYS:
-        return result(call, _plus_days(place, instants, quantity * _DAYS[unit]), *args)
-    return result(call, _plus_months(place, instants, quantity * _MONTHS[unit]), *args)
+        return result(call, plus_days(place, instants, quantity * _DAYS[unit]), *args)
+    return result(call, plus_months(place, instants, quantity * _MONTHS[unit]), *args)
 
 
 @evaluates("TimestampDiff")

@@ -1,6 +1,6 @@
 """Json files, one object per line, as Spark writes them.
 
-1. Fields that are null are left out, unless option ignoreNullFields is false.
+1. Fields that are null are left out, unless option ignoreNullFields is false; entries of maps are not.
 2. Timestamps are ISO with milliseconds and, where they are instants, the session's offset; binary is base64.
 3. Numbers that json does not have (NaN, Infinity) are strings.
 """
@@ -24,6 +24,7 @@ from headway.connectors.sinks.formats.api import OF_EVERY_FORMAT
 from headway.connectors.sinks.formats.lines import LineFormat, line_extension
 from headway.connectors.sinks.text_values import Texts, TextValues, java_double, java_float
 from headway.dataflow.types import Schema
+from headway.kernels.lists import Lists, entries, lists_of
 
 _NATIVE = (*OF_EVERY_FORMAT, "codec", "ignoreNullFields", "lineSep", "timeZone")
 _OF_SPARK = (
@@ -59,8 +60,7 @@ class JsonRows:
 
     def _objects(self, fields: Sequence[tuple[str, T.DataType]], columns: Sequence[pa.Array], rows: int) -> list[str]:
         members = [
-            self._members(name, self._values(column, kind))
-            for (name, kind), column in zip(fields, columns, strict=True)
+            self._members(name, self.values(column, kind)) for (name, kind), column in zip(fields, columns, strict=True)
         ]
         if not members:
             return ["{}"] * rows
@@ -71,11 +71,14 @@ class JsonRows:
         missing = None if self.ignore_nulls else key + "null"
         return [missing if value is None else key + value for value in values]
 
-    def _values(self, column: pa.Array, kind: T.DataType) -> Texts:
+    def values(self, column: pa.Array, kind: T.DataType) -> Texts:
+        """A column as texts of JSON, None where it is null."""
         if isinstance(kind, T.StructType):
             return self._structs(column, kind)
         if isinstance(kind, T.ArrayType):
             return self._arrays(column, kind)
+        if isinstance(kind, T.MapType):
+            return self._maps(column, kind)
         if isinstance(kind, T.TimestampType | T.TimestampNTZType):
             column = self.texts.iso(column)
         text = _VALUES.get(type(kind), str)
@@ -86,11 +89,23 @@ class JsonRows:
         objects = self._objects(fields, column.flatten(), len(column))
         return [text if valid else None for text, valid in zip(objects, column.is_valid().to_pylist(), strict=True)]
 
-    def _arrays(self, column: pa.ListArray, kind: T.ArrayType) -> Texts:
-        elements = ["null" if text is None else text for text in self._values(column.values, kind.elementType)]
-        offsets = column.offsets.to_pylist()
-        lists = [f"[{','.join(elements[start:end])}]" for start, end in pairwise(offsets)]
-        return [text if valid else None for text, valid in zip(lists, column.is_valid().to_pylist(), strict=True)]
+    def _arrays(self, column: pa.Array, kind: T.ArrayType) -> Texts:
+        found = lists_of(column)
+        items = [text or "null" for text in self.values(found.values, kind.elementType)]
+        return _joined(found, items, "[", "]")
+
+    def _maps(self, column: pa.Array, kind: T.MapType) -> Texts:
+        found, keys, values = entries(column)
+        names = self.texts.cast(keys, kind.keyType)
+        pairs = zip(names, self.values(values, kind.valueType), strict=True)
+        members = [f"{encode_basestring(name or '')}:{value or 'null'}" for name, value in pairs]
+        return _joined(found, members, "{", "}")
+
+
+def _joined(found: Lists, items: Sequence[str], opening: str, closing: str) -> Texts:
+    """The texts of every row's items, between brackets; None where the row is null."""
+    bounds = zip(found.starts.tolist(), (found.starts + found.lengths).tolist(), found.valid.tolist(), strict=True)
+    return [opening + ",".join(items[start:end]) + closing if there else None for start, end, there in bounds]
 
 
 def _number(text: Callable[[float], str]) -> Callable[[float], str]:

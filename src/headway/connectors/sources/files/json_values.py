@@ -7,15 +7,16 @@ import binascii
 import math
 import re
 from collections.abc import Callable
+from json.encoder import encode_basestring
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import types as T
 
+from headway.connectors.sinks.text_values import java_double
 from headway.connectors.sources.files.json_tokens import Float, Malformed, Pairs, Scanner, Written, first_value
-from headway.connectors.sources.files.values import TextRules, parse_decimal, parse_integer, to_arrow
-from headway.dataflow.types import arrow_type
+from headway.connectors.sources.files.values import TextRules, parse_decimal, parse_integer
 from headway.errors import UnsupportedPlan
+from headway.kernels.lists import build
 
 Row = list[Any]
 Convert = Callable[[Any], Any]
@@ -75,25 +76,17 @@ class RowConverter:
 
 def column_of(values: list[Any], spark_type: T.DataType) -> Any:
     """Converted values as an Arrow column."""
-    if isinstance(spark_type, T.StructType):
-        children = [
-            column_of([None if row is None else row[index] for row in values], field.dataType)
-            for index, field in enumerate(spark_type.fields)
-        ]
-        mask = pa.array([row is None for row in values], pa.bool_())
-        return pa.StructArray.from_arrays(children, fields=list(arrow_type(spark_type)), mask=mask)
-    try:
-        return to_arrow(values, spark_type)
-    except UnicodeEncodeError:
-        # Half a character, from an escape that stands alone: Java writes a question mark.
-        whole = [None if value is None else value.encode("utf-8", "replace").decode() for value in values]
-        return to_arrow(whole, spark_type)
+    return build(values, spark_type)
 
 
 def converter_of(spark_type: T.DataType, rules: TextRules) -> Convert:
     """A function from a token to a value that Arrow takes; it raises ValueError for what does not fit."""
     if isinstance(spark_type, T.StructType):
         return _struct_converter(tuple((f.name, f.dataType) for f in spark_type.fields), rules)
+    if isinstance(spark_type, T.ArrayType):
+        return _array_converter(spark_type, rules)
+    if isinstance(spark_type, T.MapType):
+        return _map_converter(spark_type, rules)
     if type(spark_type) in _BITS:
         return lambda value: _integer(value, _BITS[type(spark_type)])
     if isinstance(spark_type, T.DecimalType):
@@ -111,8 +104,8 @@ def converter_of(spark_type: T.DataType, rules: TextRules) -> Convert:
     }
     found = simple.get(type(spark_type))
     if found is None and not isinstance(spark_type, T.StringType):
-        raise UnsupportedPlan(f"type {spark_type.simpleString()} in JSON files")
-    return found or _string
+        raise UnsupportedPlan(f"type {spark_type.simpleString()} in JSON")
+    return found or (_string if rules.exact else _rewritten)
 
 
 def _one(struct: Convert, value: Pairs) -> tuple[list[Row], bool]:
@@ -160,6 +153,61 @@ def _struct_converter(fields: tuple[tuple[str, T.DataType], ...], rules: TextRul
     return convert
 
 
+def _array_converter(spark_type: T.ArrayType, rules: TextRules) -> Convert:
+    item = _ItemConverter(spark_type.elementType, rules)
+
+    def convert(tokens: Any) -> list[Any]:
+        if not isinstance(tokens, list) or isinstance(tokens, Pairs):
+            raise Unfit
+        items = [item(token) for token in tokens]
+        return _all_or_rest([value for value, _ in items], items)
+
+    return convert
+
+
+def _map_converter(spark_type: T.MapType, rules: TextRules) -> Convert:
+    """Keys are the names of an object; of one that comes twice, the last value counts."""
+    if not isinstance(spark_type.keyType, T.StringType):
+        raise UnsupportedPlan(f"type {spark_type.simpleString()} in JSON", "keys must be strings")
+    item = _ItemConverter(spark_type.valueType, rules)
+
+    def convert(pairs: Any) -> list[Any]:
+        if not isinstance(pairs, Pairs):
+            raise Unfit
+        items = [item(token) for _, token in pairs]
+        return _all_or_rest([(name, value) for (name, _), (value, _) in zip(pairs, items, strict=True)], items)
+
+    return convert
+
+
+def _all_or_rest(values: list[Any], items: list[tuple[Any, bool]]) -> list[Any]:
+    """`values`, unless an item does not fit: then the rest of it counts, and without one there is nothing."""
+    if all(fits for _, fits in items):
+        return values
+    raise Unfit(values if all(fits or rest is not None for rest, fits in items) else None)
+
+
+class _ItemConverter:
+    """Converts an element of an array or a value of a map; tells whether it fits."""
+
+    def __init__(self, spark_type: T.DataType, rules: TextRules) -> None:
+        self._convert = converter_of(spark_type, rules)
+        self._is_string = isinstance(spark_type, T.StringType)
+
+    def __call__(self, token: Any) -> tuple[Any, bool]:
+        value = token.value if isinstance(token, Written) else token
+        if value is None:
+            return None, True
+        try:
+            return self._convert(token if self._is_string else value), True
+        except Unfit as unfit:
+            return unfit.rest, False
+        except Malformed:
+            raise
+        except ValueError:
+            return None, False
+
+
 def _string(token: Any) -> str:
     """A string as it is, anything else as it is written."""
     if isinstance(token, Written):
@@ -171,6 +219,26 @@ def _string(token: Any) -> str:
     if isinstance(token, int) and token != 0:
         return str(token)
     raise NeedsText
+
+
+def _rewritten(token: Any) -> str:
+    """A string as it is, anything else as JSON is written."""
+    value = token.value if isinstance(token, Written) else token
+    return value if type(value) is str else written(value)
+
+
+def written(value: Any) -> str:
+    """A value as JSON without blanks, numbers as Java prints them."""
+    value = value.value if isinstance(value, Written) else value
+    if isinstance(value, Pairs):
+        return "{" + ",".join(f"{encode_basestring(name)}:{written(token)}" for name, token in value) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(written, value)) + "]"
+    if isinstance(value, Float):
+        return java_double(float(value))
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return encode_basestring(value) if isinstance(value, str) else str(value)
 
 
 def _byte(value: Any) -> int:

@@ -43,6 +43,7 @@ class TextRules:
     nan: str = "NaN"
     positive_inf: str = "Inf"
     negative_inf: str = "-Inf"
+    exact: bool = True
 
     def date(self, text: str) -> int:
         if self.date_pattern is not None:

@@ -1,0 +1,96 @@
+"""JSON text: read by a schema, written, looked into."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from oracle import check
+from pyspark.sql import SparkSession
+
+TEXTS = [
+    '{"a": 1, "b": [1, 2, null], "c": {"d": "x"}}',
+    '{"a": "no", "b": [1, "x"], "c": {"d": 5}}',
+    '{"b": [], "c": null, "a": 2.5}',
+    '{"a": {"k": [1, {"z": true}]}, "b": "text", "c": {"d": {"e": 1}}}',
+    '[{"a": 1}, {"a": 2}]',
+    '[1, 2.50, null, "x", 1e3]',
+    '{"a": "\\u00e9\\n\\"", "x y": 3, "b": [[1, 2], [3]]}',
+    "{'a': 3, 'b': [4]}",
+    '{"a": 1, "a": 2}',
+    *("", "   ", "null", "12", "{", '{"a":', "not json", '"text"', "[]", "{}", "true"),
+    None,
+]
+SCHEMA = "s string"
+READING = [
+    "from_json(s, 'a int, b array<int>, c struct<d: string>')",
+    "from_json(s, 'a string, b string, c string')",
+    "from_json(s, 'a double, c map<string, string>')",
+    "from_json(s, 'b array<array<int>>, a struct<k: array<string>>')",
+    "from_json(s, 'array<struct<a: int>>')",
+    "from_json(s, 'array<string>')",
+    "from_json(s, 'map<string, string>')",
+    "from_json(s, 'a int, _corrupt_record string')",
+    "from_json(s, 'a int, bad string', map('columnNameOfCorruptRecord', 'bad'))",
+    "from_json(s, 'a int').a + 1",
+    "from_json(s, 'a decimal(5,1), b array<double>')",
+]
+LOOKING = [
+    *(f"get_json_object(s, '{path}')" for path in ("$", "$.a", "$.b", "$.b[1]", "$.c.d", "$[0]", "$[0].a", "$[*].a")),
+    *(
+        f"get_json_object(s, '{path}')"
+        for path in ("$.b[*]", "$.a.k[1].z", "$[\\'x y\\']", "$.x y", "a", "$.b[9]", "$[1]")
+    ),
+    *("json_array_length(s)", "json_object_keys(s)"),
+]
+
+
+def test_reading(spark: SparkSession) -> None:
+    check(spark, READING + LOOKING, [(text,) for text in TEXTS], SCHEMA)
+
+
+def test_what_fails(spark: SparkSession) -> None:
+    check(spark, ["from_json(s, 'a int', map('mode', 'FAILFAST'))"], [("{",)], SCHEMA)
+
+
+def test_times(spark: SparkSession) -> None:
+    texts = ['{"t": "2024-03-10T02:30:00", "d": "2024-02-30"}', '{"t": "10/03/2024", "d": "2024-02-29"}', '{"t": 5}']
+    exprs = [
+        "from_json(s, 't timestamp, d date')",
+        "from_json(s, 't timestamp', map('timestampFormat', 'dd/MM/yyyy'))",
+        "from_json(s, 't timestamp_ntz, d string', map('timeZone', 'Asia/Tokyo'))",
+    ]
+    check(spark, exprs, [(text,) for text in texts], SCHEMA)
+
+
+def test_writing(spark: SparkSession) -> None:
+    rows = [
+        (
+            1,
+            [1, None],
+            [("k", 1.5)],
+            {"x": None, "y": [{"z": "q"}]},
+            Decimal("1.50"),
+            datetime(2024, 7, 1, 3),
+            b"\x00\xff",
+        ),
+        (None, None, None, None, None, None, None),
+        (-5, [], [], {"x": 'a"\n\u00e9/', "y": [None]}, Decimal("0.00"), datetime(1970, 1, 1), b""),
+        (7, [3], [("", None), ("b", float("nan"))], {"x": "", "y": []}, Decimal("-7.25"), datetime(2024, 1, 1), b"abc"),
+    ]
+    exprs = [
+        *(
+            "to_json(struct(*))",
+            "to_json(p)",
+            "to_json(m)",
+            "to_json(array(p, p))",
+            "to_json(a)",
+            "to_json(struct(i, m))",
+        ),
+        *("to_json(p, map('ignoreNullFields', 'false'))", "to_json(named_struct('d', date(t), 'e', i / 3))"),
+        *(
+            "from_json(to_json(p), 'x string, y array<struct<z: string>>')",
+            "to_json(struct(t), map('timeZone', 'UTC'))",
+        ),
+        *("to_json(map(i is null, i))", "to_json(map(date'2024-01-01', 1))"),
+    ]
+    schema = "i int, a array<int>, m map<string, double>, p struct<x: string, y: array<struct<z: string>>>, "
+    check(spark, exprs, rows, schema + "n decimal(5,2), t timestamp, b binary")
