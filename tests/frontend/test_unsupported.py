@@ -14,8 +14,7 @@ from headway.frontend import explain, lower
 
 CASES: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "limit": (lambda df: df.limit(3), "plan node GlobalLimit"),
-    "generator": (lambda df: df.select(F.explode(F.array("value"))), "plan node Generate"),
-    "array": (lambda df: df.select(F.array("value")), "expression CreateArray"),
+    "shuffle": (lambda df: df.select(F.shuffle(F.array("value"))), "expression Shuffle"),
     "random": (lambda df: df.select(F.rand()), "expression Rand"),
     "current_timestamp": (lambda df: df.where("timestamp < current_timestamp()"), "expression CurrentTimestamp"),
     "now": (lambda df: df.select(F.now()), "expression Now"),

@@ -11,7 +11,6 @@ import base64
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from json.encoder import encode_basestring
 from typing import Any
 
