@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from headway.cluster.protocol import Deployment
+from headway.memory import HEAP, Memory
 from headway.node.build import Build
+from headway.node.memory import QueryMemory
 from headway.node.message import Barrier, Message, message_header
 from headway.node.operators.base import Operator, State
 from headway.node.operators.chain import ChainOperator
@@ -42,6 +44,8 @@ class Deployed:
         self.now = node.clock.now
         self.dispatcher = node.dispatcher
         self.threads = node.threads
+        self.account = node.ledger.open()
+        self.memory: Memory = HEAP if node.blocks is None else QueryMemory(node.blocks, self.account)
         self.build = Build(deployment, node.index, self, node.compiler)
         self.build.build(self._transmit, self._to_driver)
         self.operators = self.build.operators
@@ -108,6 +112,7 @@ class Deployed:
 
     def close(self) -> None:
         self.closed = True
+        self._node.ledger.close(self.account)
         for operator in self.operators.values():
             operator.close()
 
@@ -139,6 +144,7 @@ class Deployed:
         self.stirred = False
         for operator in self.operators.values():
             operator.measure(now)
+        self.metrics.in_flight, self.metrics.blocks = self.account.held, self.account.blocks
         taken, self.metrics = self.metrics, QueryMetrics(self._judged_by)
         return taken, {"compiled": self.compiled(), "serviceMs": 1000 * self._service()}
 

@@ -67,6 +67,9 @@ class Port(Protocol):
 
     def room(self) -> bool: ...
 
+    def free(self) -> int:
+        """Bytes that there is room for."""
+
     def send(self, message: Message) -> None: ...
 
 
@@ -86,6 +89,9 @@ class LocalPort:
             return True
         self._channel.full = True
         return False
+
+    def free(self) -> int:
+        return MAX_BYTES - self._channel.bytes
 
     def send(self, message: Message) -> None:
         self._target.receive(self._channel, message)
@@ -117,16 +123,21 @@ class RemotePort:
         self._full = True
         return False
 
+    def free(self) -> int:
+        return MAX_BYTES - self._bytes
+
     def send(self, message: Message) -> None:
         if message.batch is not None:
             self._bytes += message.size
             self._messages += 1
+            self._waiting.account.add(message.size)
         self._transmit(message)
 
     def taken(self, size: int) -> None:
         """The other side has taken a message of `size` bytes."""
         self._bytes -= size
         self._messages -= 1
+        self._waiting.account.add(-size)
         if self._full and self.room():
             self._full = False
             self._waiting.schedule()

@@ -26,11 +26,13 @@ from pyspark import cloudpickle
 
 from headway.cluster import protocol
 from headway.kernels.compiled import Compiler
+from headway.memory import Ledger, memory_settings
 from headway.node.allocation import keep_memory
 from headway.node.build import DRIVER
 from headway.node.clock import Clock
 from headway.node.deployed import Deployed
 from headway.node.dispatcher import Dispatcher
+from headway.node.memory import NodeMemory
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator, State
 from headway.node.operators.planned import PlanOperator
@@ -58,6 +60,10 @@ class Node:
         self.clock = Clock()
         self.dispatcher = Dispatcher(config.policy, self._policy_failed, self._operators)
         self.compiler = Compiler()
+        settings = memory_settings(config.conf)
+        # Half of it for rows, wherever they are, and half for blocks, in which most of these rows are.
+        self.ledger = Ledger(settings.node // 2, settings.query)
+        self.blocks = NodeMemory(settings.node // 2) if settings.blocks else None
         self._endpoint = Endpoint(Keys(config.public_key, config.secret_key))
         self._inbound, self._address = self._endpoint.listen(zmq.PULL, own_host(config.coordinator))
         self.control = self._endpoint.connect(zmq.DEALER, config.coordinator)
@@ -366,6 +372,8 @@ class Node:
             if not deployed.closed:
                 deployed.close()
         self._writer.shutdown(wait=False)
+        if self.blocks is not None:
+            self.blocks.close()
         self._endpoint.close()
 
 

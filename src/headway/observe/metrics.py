@@ -66,6 +66,10 @@ class QueryMetrics:
     target: float | None = None
     sources: dict[str, SourceMetrics] = field(default_factory=dict)
     states: dict[str, StateMetrics] = field(default_factory=dict)
+    in_flight: int = 0
+    """Bytes of rows between source and sink."""
+    blocks: int = 0
+    """Bytes of the blocks of memory that such rows are in, which may hold rows that have been taken too."""
     output_rows: int = 0
     met: int = 0
     missed: int = 0
@@ -140,6 +144,8 @@ class QueryMetrics:
         for key, state in other.states.items():
             self.state(key, state.operator).merge(state)
         self.watermark_us = _fold(min, self.watermark_us, other.watermark_us)
+        self.in_flight += other.in_flight
+        self.blocks += other.blocks
 
     def follow(self, later: QueryMetrics) -> None:
         """Add the same nodes' metrics of the next interval: counts add up, gauges are those of the later one."""
@@ -153,10 +159,11 @@ class QueryMetrics:
             held.rows = held.bytes = 0
             held.merge(state)
         self.watermark_us = _fold(max, self.watermark_us, later.watermark_us)
+        self.in_flight, self.blocks = later.in_flight, later.blocks
 
     def carried(self) -> QueryMetrics:
         """What holds on into the next interval: the gauges, every count at zero."""
-        gauges = QueryMetrics(self.target, watermark_us=self.watermark_us)
+        gauges = QueryMetrics(self.target, watermark_us=self.watermark_us, in_flight=self.in_flight, blocks=self.blocks)
         for key, source in self.sources.items():
             gauges.sources[key] = SourceMetrics(source.description, 0, source.backlog, source.end, source.end)
         for key, state in self.states.items():

@@ -89,6 +89,7 @@ def _own(context: ProgressContext, metrics: QueryMetrics) -> dict[str, Any]:
         "missed": metrics.missed,
         "missMs": metrics.misses.mean_ms(),
         "backlogRows": metrics.backlog,
+        "memory": {"inFlightBytes": metrics.in_flight, "blockBytes": metrics.blocks},
         **context.facts,
     }
 

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headway.kernels.api import Chain, ChainKernel
+from headway.kernels.api import Chain
 from headway.kernels.compiled import store
 from headway.kernels.compiled.kernel import CompiledChain, build
 from headway.kernels.compiled.shape import Shape, shape_of
@@ -36,7 +36,7 @@ class Ticket:
         self._kernel: CompiledChain | None = None
         self.failed: str | None = None
 
-    def poll(self) -> ChainKernel | None:
+    def poll(self) -> CompiledChain | None:
         """The kernel if it is ready; the same one each time. Never blocks."""
         if self._kernel is None and self.failed is None:
             try:

@@ -19,6 +19,7 @@ from headway.kernels.compiled.steps import Variant
 from headway.kernels.compiled.values import is_fixed
 from headway.kernels.expressions.registry import RowError
 from headway.kernels.interpreted import InterpretedChain
+from headway.memory import HEAP, Memory
 
 Function = Callable[[np.ndarray, np.ndarray, np.ndarray], int]
 
@@ -39,6 +40,8 @@ class CompiledChain:
     """The kernel of a chain. See `api.ChainKernel`."""
 
     def __init__(self, shape: Shape, functions: dict[str, Function]) -> None:
+        self.memory: Memory = HEAP
+        """What rows that come out are written into."""
         self._chain: Chain = shape.chain
         self._with_nulls = _Program(functions["with_nulls"], shape.with_nulls)
         self._without_nulls = _Program(functions["without_nulls"], shape.without_nulls)
@@ -72,7 +75,7 @@ class CompiledChain:
             self._aggregate(program, batch, self._cells)
         else:
             assert program.output is not None
-            memory = Columns(program.output, rows * self._fan_out, self._inputs, header)
+            memory = Columns(program.output, rows * self._fan_out, self._inputs, header, self.memory)
             self._run(program, batch)
             if header[layout.OUT]:
                 out = memory.batch(header[layout.OUT], batch)

@@ -16,6 +16,7 @@ from headway.dataflow.types import Schema, arrow_schema, arrow_type
 from headway.kernels.compiled import layout
 from headway.kernels.compiled.emitter import Emitter, Ref, Scope
 from headway.kernels.compiled.values import NotCompilable, Struct, Value, is_fixed, negate, storage
+from headway.memory import Memory, aligned
 
 _DTYPES = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
 
@@ -106,21 +107,25 @@ def _write_validity(leaf: Leaf, null: str, inputs: int, emitter: Emitter) -> Non
 class Columns:
     """The memory that one call of a kernel writes its rows into."""
 
-    def __init__(self, plan: OutputPlan, capacity: int, inputs: int, header: memoryview) -> None:
+    def __init__(self, plan: OutputPlan, capacity: int, inputs: int, header: memoryview, memory: Memory) -> None:
         self._plan = plan
+        self._capacity = capacity
+        self._memory = memory
+        self._columns = _columns(plan, capacity, memory)
+        for leaf, (data, validity) in zip(plan.leaves, self._columns, strict=True):
+            for bits in (data if leaf.kind == "bit" else None, validity):
+                if bits is not None:
+                    bits[0].fill(0)
+            slot = layout.output_slot(inputs, leaf.at)
+            header[slot] = 0 if data is None else data[1].address
+            header[slot + 1] = 0 if validity is None else validity[1].address
         self._origin = np.empty(capacity if plan.needs_origin else 0, np.int32)
         header[layout.ORIGIN] = self._origin.ctypes.data
-        self._memory: list[tuple[np.ndarray | None, np.ndarray | None]] = []
-        for leaf in plan.leaves:
-            data = _memory(leaf.kind, capacity)
-            validity = np.zeros((capacity + 7) // 8, np.uint8) if leaf.nullable else None
-            slot = layout.output_slot(inputs, leaf.at)
-            header[slot] = 0 if data is None else data.ctypes.data
-            header[slot + 1] = 0 if validity is None else validity.ctypes.data
-            self._memory.append((data, validity))
 
     def batch(self, rows: int, source: pa.RecordBatch) -> pa.RecordBatch:
         """The first `rows` of them; columns that were carried come from `source`."""
+        if 2 * rows < self._capacity:
+            self._move(rows)
         columns = [
             self._array(column, rows) if isinstance(column, Leaf) else self._carried(column, rows, source)
             for column in self._plan.columns
@@ -129,6 +134,14 @@ class Columns:
             return _empty_rows(rows)
         return pa.RecordBatch.from_arrays(columns, schema=self._plan.schema)
 
+    def _move(self, rows: int) -> None:
+        """A selective filter leaves most of the memory unused; it should not live as long as the few rows."""
+        filled, self._columns = self._columns, _columns(self._plan, rows, self._memory)
+        for before, after in zip(filled, self._columns, strict=True):
+            for one, other in zip(before, after, strict=True):
+                if one is not None and other is not None:
+                    other[0][:] = one[0][: len(other[0])]
+
     def _carried(self, column: Carried, rows: int, source: pa.RecordBatch) -> pa.Array:
         found = source.column(column.index)
         if self._plan.one_to_one:
@@ -136,20 +149,35 @@ class Columns:
         return found.take(pa.array(self._origin[:rows]))
 
     def _array(self, leaf: Leaf, rows: int) -> pa.Array:
-        data, validity = self._memory[leaf.at]
-        buffers = [None if validity is None else pa.py_buffer(validity)]
+        data, validity = self._columns[leaf.at]
+        buffers = [None if validity is None else validity[1]]
         if data is not None:
-            # A selective filter leaves most of the memory unused; it should not live as long as the few rows.
-            buffers.append(pa.py_buffer(data[:rows].copy() if 2 * rows < len(data) and leaf.kind != "bit" else data))
+            buffers.append(data[1])
         children: Sequence[pa.Array] = [self._array(child, rows) for child in leaf.children]
         nulls = -1 if leaf.nullable else 0
         return pa.Array.from_buffers(leaf.type, rows, buffers, nulls, 0, children or None)
 
 
-def _memory(kind: str | None, capacity: int) -> np.ndarray | None:
+_Column = tuple[np.ndarray, pa.Buffer] | None
+
+
+def _columns(plan: OutputPlan, rows: int, memory: Memory) -> list[tuple[_Column, _Column]]:
+    """Data and validity of every leaf, in one area."""
+    sizes = [(_cells(leaf.kind, rows), _cells("bit", rows) if leaf.nullable else None) for leaf in plan.leaves]
+    flat = [aligned(np.dtype(dtype).itemsize * count) for pair in sizes for dtype, count in filter(None, pair)]
+    if not flat:
+        return [(None, None) for _ in sizes]
+    area = memory.area(sum(flat))
+    return [
+        (None if data is None else area.column(*data), None if validity is None else area.column(*validity))
+        for data, validity in sizes
+    ]
+
+
+def _cells(kind: str | None, rows: int) -> tuple[type, int] | None:
     if kind is None:
         return None
-    return np.zeros((capacity + 7) // 8, np.uint8) if kind == "bit" else np.empty(capacity, _DTYPES[kind])
+    return (np.uint8, (rows + 7) // 8) if kind == "bit" else (_DTYPES[kind], rows)
 
 
 def _empty_rows(rows: int) -> pa.RecordBatch:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from headway.memory import Account, Memory
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.outputs import Output
 from headway.node.ports import Channel, ChannelKey
@@ -55,6 +56,8 @@ class Host(Protocol):
     latency: float | None
     dispatcher: Dispatcher
     threads: Threads
+    account: Account
+    memory: Memory
 
     def now(self) -> float: ...
 
@@ -79,8 +82,12 @@ class Host(Protocol):
 class Operator:
     """Base of operators."""
 
+    reads = False
+    """Whether it brings rows into the node: only then the memory that its query has matters."""
+
     def __init__(self, host: Host, stage: int, channels: Iterable[ChannelKey]) -> None:
         self.host = host
+        self.account = host.account
         self.stage = stage
         self.channels = {key: Channel(key) for key in channels}
         self.outputs: Sequence[Output] = ()
@@ -121,6 +128,7 @@ class Operator:
         channel.put(self.host.arrival(), self.host.now(), message)
         if message.batch is not None:
             self.profile.flow.came(message.batch.num_rows)
+            self.account.add(message.size)
         if not self.queued:
             self.schedule()
         elif len(channel.messages) == 1 and message.context.local < self.offered.local and not channel.blocked:
@@ -144,7 +152,7 @@ class Operator:
             for port in output.ports:
                 if not port.room():
                     return False
-        return True
+        return not self.reads or self.account.may_read(self.schedule)
 
     def _next_channel(self) -> Channel | None:
         best = None
@@ -177,6 +185,7 @@ class Operator:
             since, message = channel.take()
             if message.batch is not None:
                 self.profile.flow.took(message.batch.num_rows)
+                self.account.add(-message.size)
             self.current = message
             self._from = channel
             self._began = now

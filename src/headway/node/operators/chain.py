@@ -214,6 +214,7 @@ class ChainOperator(Operator):
             held = self._kernel.snapshot()
             if held is not None and held.num_rows:
                 kernel.restore(held)
+            kernel.memory = self.host.memory
             self._kernel = kernel
         if kernel is not None or self._ticket.failed:
             self._ticket = None

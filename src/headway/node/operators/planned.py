@@ -143,6 +143,8 @@ class PlanOperator(Operator):
 class ReadOperator(Operator):
     """Reads the tasks that the planner sent to this node."""
 
+    reads = True
+
     def __init__(self, host: Host, stage: int, channels: Iterable[ChannelKey], key: str, source: PlannedSource) -> None:
         super().__init__(host, stage, channels)
         self._source = source

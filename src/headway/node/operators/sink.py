@@ -157,6 +157,7 @@ class ThreadedSink(InlineSink):
             raise done
         self._waiting -= 1
         message, taken, _ = done.task
+        self.account.add(-message.size)
         if message.barrier is not None:
             self.host.passed(self, message.barrier, self._receipt(done.receipt))
         else:
@@ -171,6 +172,7 @@ class ThreadedSink(InlineSink):
 
     def _put(self, message: Message) -> None:
         self._waiting += 1
+        self.account.add(message.size)
         self._lane.put(_Task(message, self.host.now(), self._epoch))
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """Polls the partitions of an inline source that this node was dealt.
 
-1. The operator is offered to the scheduler when rows are due and there is room; it polls each partition once a run.
+1. The operator is offered to the scheduler when rows are due and there is room; it polls each partition once a run, for
+   the rows that are there, as many as there is room for: nothing waits to fill a batch.
 2. While a poll brings all it may, it polls again at once, else after a short pause, so that a batch is what came in the
    meantime. The more sources share the node, the longer the pause: a poll has a cost however few rows it brings. It
    stays a small part of the latency target.
@@ -19,6 +20,7 @@ import pyarrow as pa
 from headway.connectors.api import InlinePartition, Polled, Position
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Head, Host, Operator, State
+from headway.node.ports import MAX_BYTES
 from headway.observe.misses import Spent
 
 PAUSE = 0.0005
@@ -33,6 +35,8 @@ MARKER_EVERY = 0.05
 class InlineOperator(Operator):
     """See the module. A partition's id is its place in the list of all partitions of the source."""
 
+    reads = True
+
     def __init__(
         self,
         host: Host,
@@ -46,6 +50,8 @@ class InlineOperator(Operator):
         self.profile.flow.backlog = self._backlog
         self._event_column = event_column
         self._partitions = partitions
+        self._width = 0.0
+        """Bytes per row, of the last poll."""
         self._key = key
         self._description = description
         self._barriers: deque[tuple[Barrier, float]] = deque()
@@ -100,7 +106,7 @@ class InlineOperator(Operator):
         now, blocked = self._begin()
         more = False
         for number, partition in self._partitions:
-            polled = partition.poll(now, MAX_ROWS)
+            polled = partition.poll(now, self._most_rows())
             if polled is not None:
                 more = more or partition.backlog(now) > 0
                 self._due_since = max(self._due_since, polled.last_arrival)
@@ -117,6 +123,13 @@ class InlineOperator(Operator):
         self._read = (0, None, now)
         return now, blocked
 
+    def _most_rows(self) -> int:
+        """As many rows as there is room for downstream."""
+        if not self._width:
+            return MAX_ROWS
+        free = min((port.free() for output in self.outputs for port in output.ports), default=MAX_BYTES)
+        return max(1, min(MAX_ROWS, int(free / self._width)))
+
     def _give(self, number: int, polled: Polled, now: float, blocked: float) -> None:
         batch, first, last = polled
         rows = batch.num_rows
@@ -128,6 +141,7 @@ class InlineOperator(Operator):
         cause = Message(None, None, last, first, now, 0, number, spent=spent)
         p = self._event_time(batch)
         self._read = (self._read[0] + rows, p, last)
+        self._width = self._size(batch) / max(1, rows)
         self.give(batch, p, last, cause, number)
         if now >= self._next_marker:
             self._next_marker = now + MARKER_EVERY

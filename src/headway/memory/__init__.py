@@ -1,0 +1,20 @@
+"""Memory for rows in flight: who may have how much, and which block is free. Pure: no clock, no thread, no mapping."""
+
+from headway.memory.accounts import Account, Ledger
+from headway.memory.area import HEAP, Area, Memory, aligned
+from headway.memory.chunks import Chunk, ChunkPool, Part
+from headway.memory.settings import MemorySettings, memory_settings
+
+__all__ = [
+    "HEAP",
+    "Account",
+    "Area",
+    "Chunk",
+    "ChunkPool",
+    "Ledger",
+    "Memory",
+    "MemorySettings",
+    "Part",
+    "aligned",
+    "memory_settings",
+]

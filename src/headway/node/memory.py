@@ -1,0 +1,127 @@
+"""A node's memory for rows in flight: blocks of mapped memory that go round.
+
+1. Memory is mapped by a thread of its own and its pages are there before it is given out, so that no operator waits for
+   the operating system. While a block is not there yet, the heap helps out.
+2. A block goes back to the pool when the last Arrow buffer over it is dropped, by whichever thread drops it; the loop
+   finds it when it next takes one. The pool itself is the loop's alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import queue
+import threading
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headway.memory import HEAP, Account, Area, ChunkPool, Part
+from headway.memory.chunks import chunk_size
+
+_MADV_HUGEPAGE = 14
+_MADV_POPULATE_WRITE = 23
+_LARGE_PAGE = 2 << 20
+
+
+class Mapped(NamedTuple):
+    """The memory of a chunk. The array keeps it mapped."""
+
+    array: np.ndarray[Any, np.dtype[np.uint8]]
+    address: int
+
+
+def map_memory(size: int) -> Mapped | None:
+    """Map memory whose pages are there, at a multiple of a large page if it is as large; None if there is none left."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        mapping = mmap.mmap(-1, size + _LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        return None
+    whole = np.frombuffer(mapping, np.uint8)
+    skip = -whole.ctypes.data % _LARGE_PAGE
+    array = whole[skip : skip + size]
+    address = array.ctypes.data
+    start, length = ctypes.c_void_p(address), ctypes.c_size_t(size)
+    libc.madvise(start, length, _MADV_HUGEPAGE)
+    # By way of ctypes the interpreter's lock is free meanwhile, which mmap's MAP_POPULATE would hold.
+    if libc.madvise(start, length, _MADV_POPULATE_WRITE):
+        libc.memset(start, 0, length)
+    return Mapped(array, address)
+
+
+class _Lease:
+    """A block in use; buffers keep it."""
+
+    __slots__ = ("_back", "_block", "account")
+
+    def __init__(self, block: Part, account: Account, back: deque[tuple[Part, Account]]) -> None:
+        self._block = block
+        self._back = back
+        self.account = account
+
+    def __del__(self) -> None:
+        self._back.append((self._block, self.account))
+
+
+class NodeMemory:
+    """See the module."""
+
+    def __init__(self, budget: int) -> None:
+        self.pool = ChunkPool(budget)
+        self._back: deque[tuple[Part, Account]] = deque()
+        self._made: deque[tuple[int, Mapped | None]] = deque()
+        self._orders: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def area(self, size: int, account: Account) -> Area:
+        """Memory for columns of a query."""
+        self.tidy()
+        block = self.pool.take(size)
+        if self.pool.requests:
+            self._order()
+        if block is None:
+            return HEAP.area(size)
+        kind = block.chunk.block_size
+        account.blocks += kind
+        mapped: Mapped = block.chunk.memory
+        lease = _Lease(block, account, self._back)
+        return Area(mapped.array[block.offset : block.offset + kind], mapped.address + block.offset, lease)
+
+    def tidy(self) -> None:
+        """Take back what was freed, and take in what was mapped."""
+        back, made = self._back, self._made
+        while back:
+            block, account = back.popleft()
+            account.blocks -= block.chunk.block_size
+            self.pool.give(block)
+        while made:
+            self.pool.add(*made.popleft())
+
+    def _order(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._map, name="memory", daemon=True)
+            self._thread.start()
+        for kind in self.pool.requests:
+            self._orders.put(kind)
+        self.pool.requests.clear()
+
+    def _map(self) -> None:
+        """In the thread."""
+        while (kind := self._orders.get()) is not None:
+            self._made.append((kind, map_memory(chunk_size(kind))))
+
+    def close(self) -> None:
+        self._orders.put(None)
+
+
+class QueryMemory:
+    """The blocks, on one query's account."""
+
+    def __init__(self, blocks: NodeMemory, account: Account) -> None:
+        self._blocks = blocks
+        self._account = account
+
+    def area(self, size: int) -> Area:
+        return self._blocks.area(size, self._account)
