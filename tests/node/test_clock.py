@@ -27,3 +27,18 @@ def test_backward_it_goes_on_evenly() -> None:
     assert times.after(1.0, set_by=-3600.0) == 1_000_001.0
     assert times.after(1.0) == 1_000_002.0
     assert times.after(1.0, set_by=3600.0) == 1_000_003.0, "once set right again, it agrees with the wall clock"
+
+
+def test_a_process_that_is_held_up_between_two_looks_at_the_clock_is_not_ahead() -> None:
+    true, held_up = [100.0], [0.0]
+
+    def look() -> float:
+        seen = true[0]
+        true[0] += held_up[0]
+        return seen
+
+    clock = Clock(look, lambda: look() - 99.0)
+    held_up[0] = 0.5
+    clock.now()
+    held_up[0] = 0.0
+    assert clock.now() == true[0]

@@ -27,8 +27,10 @@ class Clock:
         self._offset = wall() - even()
 
     def now(self) -> float:
+        # In this order: a process that is held up in between must not take that for a clock that was set forward.
+        wall = self._wall()
         even = self._even()
-        offset = self._wall() - even
+        offset = wall - even
         if offset > self._offset:
             self._offset = offset
         return even + self._offset
