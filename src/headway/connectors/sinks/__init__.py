@@ -19,6 +19,7 @@ from headway.connectors.python_source import python_data_source
 from headway.connectors.sinks.base import SparkSink
 from headway.connectors.sinks.console import ConsoleSink
 from headway.connectors.sinks.data_source import DataSourceSink
+from headway.connectors.sinks.delta import DeltaSink
 from headway.connectors.sinks.files import FileSink
 from headway.connectors.sinks.foreach import ForeachSink
 from headway.connectors.sinks.foreach_batch import ForeachBatchSink
@@ -41,6 +42,7 @@ _SINKS: dict[str, Callable[[str, SinkContext], SparkSink]] = {
     "csv": FileSink,
     "orc": FileSink,
     "text": FileSink,
+    "delta": DeltaSink,
     "kafka": KafkaSink,
     KAFKA_FORMAT: KafkaSink,
 }

@@ -32,6 +32,8 @@ class FileSink(SparkSink):
     partitions = True
     modes = APPEND
     _driver_only = ("_context", "_log")
+    encoded_as: str | None = None
+    """The format of the files, None if it is the sink's."""
 
     def __init__(self, format: str, context: SinkContext) -> None:
         super().__init__(format, context)
@@ -39,7 +41,9 @@ class FileSink(SparkSink):
         if not path:
             raise InvalidOption(f"sink {format} needs a path; call .option('path', ...) or start(path)")
         self.partitioning = Partitioning.of(context)
-        self.encoding: Format = open_format(format, context, self.options, self.partitioning.data_fields)
+        self.encoding: Format = open_format(
+            self.encoded_as or format, context, self.options, self.partitioning.data_fields
+        )
         self.max_records = _max_records(context, self.options.text("maxRecordsPerFile", default=""))
         self.url = directory_url(context.spark, path)
         Directory(self.url)
@@ -98,7 +102,8 @@ class FileWriter:
         self._max_records = sink.max_records
         self._directory = Directory(sink.url)
         self._open: OrderedDict[str, OpenFile] = OrderedDict()
-        self._closed: list[str] = []
+        self._closed: dict[str, int] = {}
+        """Rows by path."""
 
     def write(self, batch: pa.RecordBatch, epoch: int) -> None:
         for folder, part in self._partitioning.split(batch):
@@ -124,13 +129,13 @@ class FileWriter:
 
     def _finish(self, folder: str) -> None:
         file = self._open.pop(folder)
-        self._closed.append(file.path)
+        self._closed[file.path] = file.rows
         file.close()
 
     def prepare(self, epoch: int) -> list[StoredFile]:
         while self._open:
             self._finish(next(iter(self._open)))
-        stored = [self._directory.finish(path) for path in self._closed]
+        stored = [self._directory.finish(path)._replace(rows=rows) for path, rows in self._closed.items()]
         self._closed.clear()
         return stored
 

@@ -18,7 +18,7 @@ from headway.connectors.sinks.text_values import TextValues
 from headway.dataflow.types import Field, Schema
 from headway.errors import InvalidOption, UnsupportedPlan
 
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^}") | {chr(code) for code in range(1, 32)}
 
 
@@ -71,7 +71,7 @@ class Partitioning:
         encoded = column.dictionary_encode(null_encoding="encode")
         texts = self.texts.cast(encoded.dictionary, field.type)
         prefix = f"{escape(field.name)}="
-        names = pa.array([f"{prefix}{escape(t) if t else _NO_VALUE}/" for t in texts], pa.string())
+        names = pa.array([f"{prefix}{escape(t) if t else NO_VALUE}/" for t in texts], pa.string())
         return names.take(encoded.indices)
 
 

@@ -24,6 +24,7 @@ class StoredFile(NamedTuple):
     path: str
     size: int
     modified: int
+    rows: int = 0
 
 
 def directory_url(spark: Any, path: str) -> str:
