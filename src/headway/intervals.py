@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 
 from headway.errors import InvalidOption
@@ -58,24 +59,45 @@ def duration(interval: str | float) -> float:
     return float(interval)
 
 
+def calendar(text: str) -> tuple[int, int]:
+    """The days and the microseconds of an interval in Spark's words: where clocks change, a day is not 24 hours.
+
+    >>> calendar("1 week 90 seconds")
+    (7, 90000000)
+    """
+    days = micros = 0
+    for unit, length in _terms(text):
+        if unit in _SHORT_UNITS:
+            raise InvalidOption(f"{text!r} has the unit {unit!r}, which is none of Spark's")
+        if unit.removesuffix("s") in ("day", "week"):
+            days += length // _SPARK_UNITS["day"]
+        else:
+            micros += length
+    return days, micros
+
+
 def _parse(text: str) -> int:
     """Microseconds."""
+    micros = sum(length for _, length in _terms(text))
+    if abs(micros) >= 1 << 63:
+        raise InvalidOption(f"{text!r} is too long an interval: {_GOOD}")
+    return micros
+
+
+def _terms(text: str) -> Iterator[tuple[str, int]]:
+    """The units of an interval, and how many microseconds there are of each."""
     # Spark trims control characters too.
     rest = text.strip("".join(map(chr, range(0x21))) + "\x7f").lower()
     prefix = _PREFIX.match(rest)
     at = prefix.end() if prefix else 0
     if at == len(rest):
         raise InvalidOption(f"{text!r} is not an interval: {_GOOD}")
-    micros = 0
     while at < len(rest):
         term = _TERM.match(rest, at)
         if term is None:
             raise InvalidOption(f"{text!r} is not an interval, from {rest[at:]!r} on: {_GOOD}")
-        micros += _term_micros(term, text)
+        yield term["unit"], _term_micros(term, text)
         at = term.end()
-    if abs(micros) >= 1 << 63:
-        raise InvalidOption(f"{text!r} is too long an interval: {_GOOD}")
-    return micros
 
 
 def _term_micros(term: re.Match[str], text: str) -> int:

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 
 from headway.dataflow.expr import Call
 from headway.dataflow.graph import Aggregate, Expand, Project, Relation
-from headway.errors import UnsupportedPlan
 from headway.frontend import lower
 from headway.kernels.expressions import evaluate
 
@@ -88,9 +87,12 @@ def test_window_time_is_event_time(events: DataFrame) -> None:
     assert [f.event_time for f in lower(counts.select(F.window_time("window"), "count")).schema] == [True, False]
 
 
-def test_session_windows_are_refused(events: DataFrame) -> None:
-    with pytest.raises(UnsupportedPlan, match="session_window"):
-        lower(events.groupBy(F.session_window("at", "5 seconds")).count())
+def test_a_session_window_is_the_last_key(events: DataFrame) -> None:
+    query = lower(events.groupBy(F.session_window("at", "5 seconds"), "v").count())
+    aggregate = query.plan.inputs[0]
+    assert isinstance(aggregate, Aggregate)
+    assert (aggregate.session, aggregate.event_key, aggregate.exchange_keys) == (True, 1, (0,))
+    assert [f.name for f in query.schema] == ["session_window", "v", "count"]
 
 
 @pytest.mark.parametrize("column", ["at", "local"])

@@ -21,6 +21,7 @@ from headway.dataflow.types import Field, arrow_schema
 from headway.kernels.api import Chain, buckets
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.merge import Merge
+from headway.kernels.sessions import SessionMerge
 
 BUCKETS = 16
 WINDOW = T.StructType([T.StructField("start", T.TimestampType()), T.StructField("end", T.TimestampType())])
@@ -103,7 +104,7 @@ class Cluster:
         self.aggregate = aggregate
         self.random = random.Random(seed)
         self.chains = [self._chain() for _ in range(3)]
-        self.merges = [Merge(aggregate) for _ in range(3 if aggregate.keys else 1)]
+        self.merges = [self._merge() for _ in range(3 if aggregate.exchange_keys else 1)]
 
     def run(self, table: pa.Table) -> pa.Table:
         """All results, as complete mode gives them."""
@@ -128,7 +129,7 @@ class Cluster:
         partials = chain.flush(watermark)
         if partials is None:
             return
-        ids = buckets(partials, range(len(self.aggregate.keys)), BUCKETS).to_numpy()
+        ids = buckets(partials, self.aggregate.exchange_keys, BUCKETS).to_numpy()
         for i, merge in enumerate(self.merges):
             merge.merge(partials.filter(pa.array(ids % len(self.merges) == i)), None)
 
@@ -139,7 +140,7 @@ class Cluster:
         _restore_in_two(fresh, self.chains[at].snapshot())
         self.chains[at] = fresh
         at = self.random.randrange(len(self.merges))
-        merge = Merge(self.aggregate)
+        merge = self._merge()
         _restore_in_two(merge, self.merges[at].snapshot())
         self.merges[at] = merge
 
@@ -148,11 +149,14 @@ class Cluster:
         batches = [batch for merge in self.merges if (batch := merge.emit(mode, watermark)) is not None]
         return pa.Table.from_batches(batches, schema)
 
+    def _merge(self) -> Merge | SessionMerge:
+        return SessionMerge(self.aggregate) if self.aggregate.session else Merge(self.aggregate)
+
     def _chain(self) -> InterpretedChain:
         return InterpretedChain(Chain(self.aggregate.input, (), self.aggregate))
 
 
-def _restore_in_two(kernel: InterpretedChain | Merge, state: pa.Table) -> None:
+def _restore_in_two(kernel: InterpretedChain | Merge | SessionMerge, state: pa.Table) -> None:
     kernel.restore(state.slice(0, state.num_rows // 2))
     kernel.restore(state.slice(state.num_rows // 2))
 

@@ -16,14 +16,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from aggregation import SAMPLES, UTC, Cluster, aggregate_of, source_of, table_of
+from lowered import answer_of, batch_of, rows_of, stream_of
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from headway.dataflow.expr import Column
-from headway.dataflow.graph import AggCall, Aggregate, Relation
-from headway.dataflow.types import arrow_schema
+from headway.dataflow.graph import AggCall, Aggregate
 from headway.frontend import lower
 from headway.kernels.api import Chain
 from headway.kernels.expressions.registry import RowError
@@ -57,36 +56,11 @@ def _rows(count: int = 400, seed: int = 3) -> pa.Table:
     return table_of(columns)
 
 
-def _stream(spark: SparkSession, table: pa.Table, tmp_path: Path) -> DataFrame:
-    schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-    return spark.readStream.schema(schema).json(str(tmp_path))
-
-
-def _batch(spark: SparkSession, table: pa.Table) -> DataFrame:
-    return spark.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
-
-
-def _answer(df: DataFrame, table: pa.Table, seed: int) -> pa.Table:
-    """What the kernels of the lowered `df` give, on a few nodes that restart now and then."""
-    return _run(lower(df).plan, table, seed)
-
-
-def _run(relation: Relation, table: pa.Table, seed: int) -> pa.Table:
-    if not relation.inputs:
-        return table.cast(arrow_schema(relation.schema))
-    below = _run(relation.inputs[0], table, seed)
-    if isinstance(relation, Aggregate):
-        return Cluster(relation, seed).run(below)
-    chain = InterpretedChain(Chain(relation.inputs[0], (relation,)))
-    rows = [chain.process(batch)[0] for batch in below.to_batches()]
-    return pa.Table.from_batches([batch for batch in rows if batch is not None], arrow_schema(relation.schema))
-
-
 def _check(spark: SparkSession, tmp_path: Path, table: pa.Table, build: Callable[[DataFrame], DataFrame]) -> None:
-    stream = build(_stream(spark, table, tmp_path))
-    expected = build(_batch(spark, table)).toArrow()
+    stream = build(stream_of(spark, table, tmp_path))
+    expected = build(batch_of(spark, table)).toArrow()
     for seed in (1, 2):
-        answer = _answer(stream, table, seed)
+        answer = answer_of(stream, table, seed)
         assert answer.column_names == expected.column_names
         assert _by_key(answer) == _by_key(expected, near=True)
 
@@ -194,9 +168,9 @@ def test_percentiles_and_modes(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_frequency_must_not_be_negative(spark: SparkSession, tmp_path: Path) -> None:
-    stream = _stream(spark, _rows(20), tmp_path).groupBy("k").agg(F.expr("percentile(x, 0.5, -1)"))
+    stream = stream_of(spark, _rows(20), tmp_path).groupBy("k").agg(F.expr("percentile(x, 0.5, -1)"))
     with pytest.raises(RowError, match="NEGATIVE_VALUES_IN_FREQUENCY_EXPRESSION"):
-        _answer(stream, _rows(20), 1)
+        answer_of(stream, _rows(20), 1)
 
 
 def test_no_rows_at_all(spark: SparkSession, tmp_path: Path) -> None:
@@ -210,9 +184,9 @@ def test_no_rows_at_all(spark: SparkSession, tmp_path: Path) -> None:
         "listagg(string)",
     ]
     table = _rows(30).slice(0, 0)
-    stream = _stream(spark, table, tmp_path).agg(*map(F.expr, functions))
-    expected = _batch(spark, table).agg(*map(F.expr, functions)).toArrow()
-    assert _answer(stream, table, 1).to_pylist() == expected.to_pylist()
+    stream = stream_of(spark, table, tmp_path).agg(*map(F.expr, functions))
+    expected = batch_of(spark, table).agg(*map(F.expr, functions)).toArrow()
+    assert answer_of(stream, table, 1).to_pylist() == expected.to_pylist()
 
 
 def test_the_order_of_rows_holds_on_one_node(spark: SparkSession, tmp_path: Path) -> None:
@@ -229,19 +203,19 @@ def test_the_order_of_rows_holds_on_one_node(spark: SparkSession, tmp_path: Path
     ]
     functions += ["collect_list(n)", "collect_list(string)", "listagg(string)", "first(int) filter (where n % 2 = 0)"]
     build = lambda df: df.groupBy("k").agg(*map(F.expr, functions))  # noqa: E731
-    aggregate = lower(build(_stream(spark, table, tmp_path))).plan
+    aggregate = lower(build(stream_of(spark, table, tmp_path))).plan
     while not isinstance(aggregate, Aggregate):
         aggregate = aggregate.inputs[0]
     cluster = Cluster(aggregate, seed=5)
     chain = InterpretedChain(Chain(aggregate.input, (), aggregate))
-    below = _run(aggregate.input, table, 1)
+    below = rows_of(aggregate.input, table, 1)
     for batch in cluster.batches(below):
         chain.process(batch)
         if cluster.random.random() < 0.4:
             cluster.exchange(chain)
     cluster.exchange(chain)
     answer = cluster.emit("complete", None)
-    expected = build(_batch(spark, table).coalesce(1)).toArrow()
+    expected = build(batch_of(spark, table).coalesce(1)).toArrow()
     assert _ordered(answer) == _ordered(expected)
 
 

@@ -160,11 +160,20 @@ class Aggregate(Unary):
     `event_key` is the position in `keys` of the event-time key (a window struct or a timestamp), None if none: a
     group ends when the watermark has reached its window's end (for a plain timestamp key, the timestamp itself).
     No keys: one group, and it exists even without rows, as in Spark.
+
+    `session`: the last key is a session window. A row has one of its own, from its time to the end of its gap; those of
+    equal other keys that overlap or touch are one group, from the first start to the last end.
     """
 
     keys: tuple[Column, ...]
     aggs: tuple[AggCall, ...]
     event_key: int | None = None
+    session: bool = False
+
+    @property
+    def exchange_keys(self) -> tuple[int, ...]:
+        """The positions in `keys` of those that tell which operator has a group: the first ones."""
+        return tuple(range(len(self.keys) - self.session))
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,8 @@ def _aggregate(relation: Aggregate) -> str:
         f"{_call(call, below)} AS {f.name}" for call, f in zip(relation.aggs, relation.schema[width:], strict=True)
     ]
     event = f", ends by {relation.schema[relation.event_key].name}" if relation.event_key is not None else ""
-    return f"by [{', '.join(keys)}] [{', '.join(calls)}]{event}"
+    sessions = f", in sessions {relation.schema[width - 1].name}" if relation.session else ""
+    return f"by [{', '.join(keys)}] [{', '.join(calls)}]{sessions}{event}"
 
 
 def _deduplicate(relation: Deduplicate) -> str:

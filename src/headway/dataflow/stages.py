@@ -145,8 +145,8 @@ class _Builder:
 
     def _merge(self, aggregate: Aggregate) -> int:
         partial = self._chain(aggregate.input, aggregate)
-        placement: Placement = "one" if self.single_merge or not aggregate.keys else "everywhere"
-        edge = Edge(partial, "by_key", tuple(range(len(aggregate.keys))))
+        placement: Placement = "one" if self.single_merge or not aggregate.exchange_keys else "everywhere"
+        edge = Edge(partial, "by_key", aggregate.exchange_keys)
         return self.add(MergeStage(self.next_id, (edge,), placement, aggregate))
 
     def _keyed(self, relation: Keyed) -> int:

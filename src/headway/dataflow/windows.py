@@ -33,6 +33,7 @@ def window_ends(chain: Chain) -> tuple[int, int] | None:
     if (
         aggregate is None
         or aggregate.event_key is None
+        or aggregate.session
         or not isinstance(aggregate.keys[aggregate.event_key].type, StructType)
     ):
         return None

@@ -15,6 +15,7 @@ from headway.frontend.aggregate_functions import NEVER_NULL, aggregate_call
 from headway.frontend.plan import PlanNode
 from headway.frontend.relations import Expressions, Lowered, PlanLowering, expr_id, field_of, lowers_relation
 from headway.frontend.tree import Tree
+from headway.frontend.windows import is_session
 
 
 @dataclass
@@ -60,6 +61,9 @@ class _Results(Expressions):
 def _aggregate(node: PlanNode, lower: PlanLowering) -> Lowered:
     grouping = node.expressions("groupingExpressions")
     below, keys = _with_keys(lower(node.children[0]), grouping, lower)
+    pairs = list(zip(keys, grouping, strict=True))
+    pairs.sort(key=lambda pair: is_session(below.relation, pair[0].index))
+    keys, grouping = [key for key, _ in pairs], tuple(tree for _, tree in pairs)
     calls = _Calls(lower, lower.expressions(below))
     named = node.expressions("aggregateExpressions")
     results = _results(calls, below, keys, grouping)
@@ -101,7 +105,8 @@ def _relation(
     fields += [Field(call.function, call.type, call.function not in NEVER_NULL) for call in calls]
     schema = tuple(f._replace(name=names.get(Column(f.type, i), f.name)) for i, f in enumerate(fields))
     event_key = next((i for i, f in enumerate(fields[: len(keys)]) if f.event_time), None)
-    relation = Aggregate(schema, below.relation, tuple(keys), tuple(calls), event_key)
+    session = bool(keys) and is_session(below.relation, keys[-1].index)
+    relation = Aggregate(schema, below.relation, tuple(keys), tuple(calls), event_key, session)
     return Lowered(lower.intern(relation), tuple(range(-len(schema), 0)))
 
 

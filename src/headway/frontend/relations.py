@@ -121,7 +121,7 @@ def _nullable(expr: Expr, schema: Schema) -> bool:
         return schema[expr.index].nullable
     if isinstance(expr, Literal):
         return expr.value is None
-    return not (isinstance(expr, Call) and expr.function in ("TimeWindow", "IsNull", "IsNotNull"))
+    return not (isinstance(expr, Call) and expr.function in ("TimeWindow", "SessionWindow", "IsNull", "IsNotNull"))
 
 
 def attribute(tree: Tree) -> tuple[Field, int]:

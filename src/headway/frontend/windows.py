@@ -2,6 +2,7 @@
 
 `TimeWindow(time)` is a struct of start and end, with options duration, slide, offset (microseconds) and index:
 start = time - floormod(time - offset, slide) - index * slide, end = start + duration.
+`SessionWindow(start, end)` is what `session_window(...)` makes of one row: a struct of its arguments.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Column, Expr, Literal
+from headway.dataflow.graph import Expand, Filter, Project, Relation, Watermark
 from headway.dataflow.types import Schema
 from headway.errors import UnsupportedPlan
 from headway.frontend.expressions import Lowering, lowers
@@ -35,7 +37,7 @@ def time_window(tree: Tree, lower: Lowering) -> Expr | None:
     if tree.name == "CreateNamedStruct" and _is_window_struct(tree):
         start, end = _bound(tree.children[1]), _bound(tree.children[3])
         if start is None or end is None or end.duration is None:
-            raise UnsupportedPlan("expression session_window")
+            return _session(tree, lower)
         return _call(start, end.duration, lower)
     if tree.name != "KnownNullable" or (bound := _bound(tree)) is None:
         return None
@@ -44,13 +46,36 @@ def time_window(tree: Tree, lower: Lowering) -> Expr | None:
     return Call(bound.type, "GetStructField", (window,), (("ordinal", 0 if bound.duration is None else 1),))
 
 
+def _session(tree: Tree, lower: Lowering) -> Expr:
+    """The window of one row: from its time to the end of its gap."""
+    start, end = (_inside(child, "KnownNullable") for child in tree.children[1::2])
+    bounds = [lower(bound.children[0].children[0]) for bound in (start, end)]
+    kind = bounds[0].type
+    struct = T.StructType([T.StructField("start", kind), T.StructField("end", kind)])
+    return Call(struct, "SessionWindow", tuple(bounds))
+
+
+def is_session(relation: Relation, column: int) -> bool:
+    """Whether a column of `relation` is the session window of each row, not yet merged with others."""
+    if isinstance(relation, Project):
+        expr = relation.exprs[column]
+        if isinstance(expr, Column):
+            return is_session(relation.input, expr.index)
+        return isinstance(expr, Call) and expr.function == "SessionWindow"
+    if isinstance(relation, Expand):
+        columns = [row[column] for row in relation.projections]
+        if any(isinstance(expr, Column) and is_session(relation.input, expr.index) for expr in columns):
+            raise UnsupportedPlan("session window in grouping sets", "a session window cannot be null")
+    return isinstance(relation, Filter | Watermark) and is_session(relation.input, column)
+
+
 def follows_event_time(expr: Expr, schema: Schema) -> bool:
     """Whether `expr` is event time as the watermark means it: the column, a window of it, or `window_time`."""
     if isinstance(expr, Column):
         return schema[expr.index].event_time
     if not isinstance(expr, Call):
         return False
-    if expr.function == "TimeWindow":
+    if expr.function in ("TimeWindow", "SessionWindow"):
         return follows_event_time(expr.args[0], schema)
     window = _window_of_window_time(expr)
     return window is not None and follows_event_time(window, schema)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 import headway.kernels.expressions  # noqa: F401  registers the expressions
 from headway.dataflow.expr import Expr
-from headway.dataflow.graph import Expand, Filter, Generate, Project, Relation, StaticJoin, Watermark
+from headway.dataflow.graph import Aggregate, Expand, Filter, Generate, Project, Relation, StaticJoin, Watermark
 from headway.dataflow.types import arrow_schema
 from headway.dataflow.user_code import EvalPython, MapBatches
 from headway.errors import UnsupportedPlan
@@ -19,6 +19,7 @@ from headway.kernels.generate import generated
 from headway.kernels.groups import Groups
 from headway.kernels.join import StaticProbe
 from headway.kernels.partials import Partials, batch_of
+from headway.kernels.sessions import SessionPartials
 from headway.kernels.user_code.steps import eval_step, map_step
 
 Step = Callable[[pa.RecordBatch], pa.RecordBatch]
@@ -32,7 +33,7 @@ class InterpretedChain:
         self._steps = [_step(relation) for relation in chain.steps]
         self._watermark = next((i for i, r in enumerate(chain.steps) if isinstance(r, Watermark)), None)
         self._event_time = next((r.column for r in chain.steps if isinstance(r, Watermark)), 0)
-        self._groups = Groups(Partials(chain.aggregate)) if chain.aggregate else None
+        self._groups = Groups(_partials(chain.aggregate)) if chain.aggregate else None
 
     def process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
         highest = None
@@ -74,6 +75,10 @@ class InterpretedChain:
     def groups(self) -> int:
         table = self._groups.merged() if self._groups else None
         return 0 if table is None else table.num_rows
+
+
+def _partials(aggregate: Aggregate) -> Partials:
+    return SessionPartials(aggregate) if aggregate.session else Partials(aggregate)
 
 
 def latest(times: pa.Array) -> int | None:

@@ -35,7 +35,8 @@ class Partials:
         self.result_schema = arrow_schema(aggregate.schema)
         self.functions = [bind(call) for call in aggregate.aggs]
         self._key_types = [arrow_type(key.type) for key in aggregate.keys]
-        self._optional = [i != aggregate.event_key for i in range(len(aggregate.keys))]
+        last = len(aggregate.keys) - 1
+        self._optional = [i != aggregate.event_key and not (aggregate.session and i == last) for i in range(last + 1)]
         widths = [plain_keys.width(*key) for key in zip(self._key_types, self._optional, strict=True)]
         self.keys = [f"k{i}" for i in range(max(sum(widths), 1))]
         self._states = [[f"a{i}_{j}" for j in range(len(f.reductions))] for i, f in enumerate(self.functions)]
@@ -84,7 +85,7 @@ class Partials:
         wide = self._each(table, lambda function, columns: function.widen(columns))
         if self._collecting:
             wide = wide.append_column(_ROW, pa.array(np.arange(table.num_rows)))
-        merged = _grouped(wide, self._aggregations[CHANGED in table.column_names])
+        merged = grouped(wide, self._aggregations[CHANGED in table.column_names])
         if self._collecting:
             merged = self._collected(wide, merged)
         return self._each(merged, lambda function, columns: function.narrow(columns))
@@ -125,7 +126,11 @@ class Partials:
         ]
         pairs += [(CHANGED, "any")] if flagged else []
         pairs += [(_ROW, COLLECT)] if self._collecting else []
-        return acero.AggregateNodeOptions([(name, f"hash_{f}", None, name) for name, f in pairs], keys=self.keys)
+        return acero.AggregateNodeOptions([(name, f"hash_{f}", None, name) for name, f in pairs], keys=self._group_by())
+
+    def _group_by(self) -> list[str]:
+        """The columns whose values make rows one group."""
+        return self.keys
 
     def _each(self, table: pa.Table, change: Callable[[Function, Columns], Columns]) -> pa.Table:
         """`table` with the columns of every function changed by one of its methods."""
@@ -138,8 +143,7 @@ class Partials:
 
     def _collected(self, wide: pa.Table, merged: pa.Table) -> pa.Table:
         """`merged` with the columns that Arrow cannot merge, in their places."""
-        lists = whole(merged.column(_ROW))
-        grouping = Grouping(lists.flatten().to_numpy(), lists.offsets.to_numpy().astype(np.int64))
+        grouping = grouping_of(merged.column(_ROW))
         for function, names in zip(self.functions, self._states, strict=True):
             if COLLECT in function.reductions:
                 columns = function.collect([whole(wide.column(name)) for name in names], grouping)
@@ -155,11 +159,17 @@ def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.Re
     return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
 
 
+def grouping_of(rows: pa.ChunkedArray) -> Grouping:
+    """The groups of which a column of Arrow's lists has the rows."""
+    lists = whole(rows)
+    return Grouping(lists.flatten().to_numpy(), lists.offsets.to_numpy().astype(np.int64))
+
+
 def whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _grouped(table: pa.Table, aggregation: acero.AggregateNodeOptions) -> pa.Table:
+def grouped(table: pa.Table, aggregation: acero.AggregateNodeOptions) -> pa.Table:
     """Rows grouped, in the calling thread."""
     source = acero.Declaration("table_source", acero.TableSourceNodeOptions(table))
     return acero.Declaration("aggregate", aggregation, inputs=[source]).to_table(use_threads=False)

@@ -27,6 +27,7 @@ from headway.kernels.compiled import Compiler, why_not
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.keyed import keyed_kernel
 from headway.kernels.merge import Merge
+from headway.kernels.sessions import SessionMerge
 from headway.node.message import Message
 from headway.node.operators.base import Host, Operator, State
 from headway.node.operators.chain import ChainOperator
@@ -204,7 +205,7 @@ class Build:
 
     def merge(self, stage: MergeStage) -> Operator:
         deployment = self.deployment
-        kernel = Merge(stage.aggregate)
+        kernel = SessionMerge(stage.aggregate) if stage.aggregate.session else Merge(stage.aggregate)
         channels = self.channels(stage)
         return MergeOperator(
             self.host, stage.id, channels, kernel, deployment.output_mode, deployment.flush_every, self._share(stage)

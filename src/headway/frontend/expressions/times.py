@@ -16,8 +16,9 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from headway.dataflow.expr import Call, Expr
+from headway.dataflow.expr import Call, Expr, Literal
 from headway.errors import UnsupportedPlan
+from headway.frontend.expressions.calendar_intervals import calendar_interval
 from headway.frontend.expressions.datetime_patterns import fields
 from headway.frontend.expressions.leaves import spark_type
 from headway.frontend.expressions.registry import Lowering, lowers
@@ -138,11 +139,23 @@ def _make_timestamp(tree: Tree, lowering: Lowering) -> Expr:
 
 @lowers("TimestampAddInterval", "TimeAdd")
 def _add_day_time(tree: Tree, lowering: Lowering) -> Expr:
+    calendar = calendar_interval(tree.children[1], lowering)
+    if calendar is not None:
+        return _add_calendar(tree, lowering, *calendar)
     time, interval = arguments(tree, lowering)
     if not isinstance(interval.type, T.DayTimeIntervalType):
         raise UnsupportedPlan(f"expression {tree.name} of {interval.type.simpleString()}")
     options = (zone_option(tree, lowering), ("micros", _amount(tree, interval)))
     return Call(time.type, "TimestampAddInterval", (time,), options)
+
+
+def _add_calendar(tree: Tree, lowering: Lowering, days: Expr, micros: Expr) -> Expr:
+    """Days first, in local time, then what is shorter."""
+    time = lowering(tree.children[0])
+    for quantity, unit in ((days, "DAY"), (micros, "MICROSECOND")):
+        if not (isinstance(quantity, Literal) and quantity.value == 0):
+            time = Call(time.type, "TimestampAdd", (quantity, time), (zone_option(tree, lowering), ("unit", unit)))
+    return time
 
 
 @lowers("TimestampAddYMInterval")

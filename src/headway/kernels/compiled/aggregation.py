@@ -61,6 +61,8 @@ def write_aggregation(
     aggregate: Aggregate, emitter: Emitter, scope: Scope, like: AggregationPlan | None
 ) -> AggregationPlan:
     """Write what happens to a row that has come through the steps."""
+    if aggregate.session:
+        raise NotCompilable("session windows have no compiled form")
     keys = [_key(key, emitter, scope) for key in aggregate.keys]
     updates = [_update(agg, emitter, scope) for agg in aggregate.aggs]
     plan = like or _plan(aggregate, keys, updates)

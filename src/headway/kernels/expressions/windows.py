@@ -25,6 +25,11 @@ def _window(call: Call, args: Sequence[pa.Array]) -> pa.Array:
     return pa.StructArray.from_arrays(columns, fields=list(struct))
 
 
+@evaluates("SessionWindow")
+def _session(call: Call, args: Sequence[pa.Array]) -> pa.Array:
+    return pa.StructArray.from_arrays(list(args), fields=list(arrow_type(call.type)))
+
+
 @evaluates("PreciseTimestampConversion")
 def _conversion(call: Call, args: Sequence[pa.Array]) -> pa.Array:
     return args[0].cast(arrow_type(call.type))

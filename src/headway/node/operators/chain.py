@@ -24,6 +24,8 @@ MAX_GROUPS = 1 << 20
 COMPILED_CHECK = 0.05
 PUBLISH_EVERY = 0.001
 """The watermark goes on at most so often: at full speed a batch takes less, and every operator downstream is told."""
+SESSIONS_EVERY = 0.01
+"""The same before sessions, whose partials all leave with it."""
 
 
 class ChainOperator(Operator):
@@ -44,6 +46,7 @@ class ChainOperator(Operator):
         self._kernel = kernel
         self._ticket = ticket
         self._aggregates = chain.aggregate is not None
+        self._sessions = chain.aggregate is not None and chain.aggregate.session
         self._flush_every = flush_every
         step = next((step for step in chain.steps if isinstance(step, WatermarkStep)), None)
         self._event_time = SourceWatermark(step.delay_us, idle_after) if step is not None else None
@@ -57,6 +60,8 @@ class ChainOperator(Operator):
         """Not None iff a timer is set for it."""
         self._ends = window_ends(chain) if self._flush_every is None else None
         self._publish_every = PUBLISH_EVERY if self._ends is None else COMPILED_CHECK
+        if self._sessions:
+            self._publish_every = SESSIONS_EVERY
         self._published = 0.0
         self._publish_armed = False
         self._unpublished: Message | None = None
@@ -147,7 +152,13 @@ class ChainOperator(Operator):
         self.tell(watermark, cause)
 
     def _flush_ended(self, watermark: Watermark) -> None:
-        """Let go what may end downstream: there, what is idle here is overtaken by what other nodes say."""
+        """Let go what may end downstream: there, what is idle here is overtaken by what other nodes say.
+
+        A session may be joined by events elsewhere: to tell that it has ended, all that came must be downstream.
+        """
+        if self._sessions:
+            self._flush(None)
+            return
         steps = [(value, idle) for _, value, idle in watermark.steps] or [(watermark.value, watermark.idle)]
         active = [value for value, idle in steps if not idle]
         if not active:

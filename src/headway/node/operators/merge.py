@@ -78,10 +78,9 @@ class MergeOperator(Operator):
         if watermark.value is not None:
             self.host.metrics.watermark_us = watermark.value
             if self._mode == "append":
-                before = self._kernel.groups
                 rows = self._kernel.emit("append", watermark.value)
                 if rows is not None:
-                    self.host.metrics.state(str(self.stage)).removed += before - self._kernel.groups
+                    self.host.metrics.state(str(self.stage)).removed += rows.num_rows
                     self.give(rows, watermark.value, cause.t, cause)
             elif self._mode == "update":
                 self._emit_changed()
