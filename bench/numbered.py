@@ -15,7 +15,7 @@ import numba
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource
 
-from headway.connectors.api import Polled
+from headway.connectors.api import Filled, Polled, filled
 
 TIME = pa.timestamp("us", "UTC")
 _NEVER = 1 << 62
@@ -104,17 +104,23 @@ class NumberedPartition:
         missing: int = self._pace.scheduled(now * 1e6) - self._at["next"]
         return max(0, -(-missing // self.step))
 
-    def poll(self, now: float, max_rows: int) -> Polled | None:
+    def _take(self, most: int, now: float) -> tuple[int, Leg, Filled] | None:
+        """The next rows: their first number, their leg, how many they are and when they came."""
         first: int = self._at["next"]
         leg, end = self._pace.leg(first)
-        rows = min(self._due(now), max_rows, -(-(end - first) // self.step), self.contiguous(first))
+        rows = min(self._due(now), most, -(-(end - first) // self.step), self.contiguous(first))
         if rows <= 0:
             return None
         last = first + (rows - 1) * self.step
-        arrived = self._pace.time_us(first) / 1e6, self._pace.time_us(last) / 1e6
-        batch = pa.RecordBatch.from_arrays(self.columns(first, rows, leg), schema=self.schema)
         self._at["next"] = last + self.step
-        return Polled(batch, *arrived)
+        return first, leg, Filled(rows, self._pace.time_us(first) / 1e6, self._pace.time_us(last) / 1e6)
+
+    def poll(self, now: float, max_rows: int) -> Polled | None:
+        taken = self._take(max_rows, now)
+        if taken is None:
+            return None
+        first, leg, (rows, *arrived) = taken
+        return Polled(pa.RecordBatch.from_arrays(self.columns(first, rows, leg), schema=self.schema), *arrived)
 
     def next_due(self, now: float) -> float:
         return self._pace.time_us(self._at["next"]) / 1e6
@@ -124,6 +130,25 @@ class NumberedPartition:
 
     def position(self) -> dict[str, Any]:
         return dict(self._at)
+
+
+class FilledPartition(NumberedPartition):
+    """One whose columns are all 64 bits wide and never null: it fills memory that is lent to it."""
+
+    def write(self, first: int, rows: int, leg: Leg, out: Any) -> None:
+        """Put the rows first, first + step, … at the beginning of the columns `out`."""
+        raise NotImplementedError
+
+    def fill(self, columns: Any, most: int, now: float) -> Filled | None:
+        taken = self._take(most, now)
+        if taken is None:
+            return None
+        first, leg, found = taken
+        self.write(first, found.rows, leg, columns)
+        return found
+
+    def poll(self, now: float, max_rows: int) -> Polled | None:
+        return filled(self, max_rows, now)
 
 
 class NumberedInline:

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pyarrow as pa
 
-from bench.numbered import TIME, Leg, NumberedPartition, NumberedSource, times
+from bench.numbered import TIME, FilledPartition, Leg, NumberedSource, times
 
 ADS = 1000
 CAMPAIGNS = 100
@@ -54,18 +54,18 @@ def _repeat(pattern: Any, phase: int, column: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
-def generate(first: int, step: int, seed: int, ads: Any, kinds: Any, events: Any, out: Any) -> None:
-    """Fill `out` (8 columns by rows, but for the first) with the events first, first + step, …
+def generate(first: int, step: int, seed: int, ads: Any, kinds: Any, events: Any, out: Any, rows: int) -> None:
+    """Fill `rows` rows of `out` (8 columns, but for the first) with the events first, first + step, …
 
     The three patterns are those of a partition; they repeat every 1000, 5 and 3 of its events.
     """
     turn = first // step
-    _random(first, step, seed, out[1], out[2])
-    _repeat(ads, turn, out[3])
-    _repeat(kinds, turn, out[4])
-    _repeat(events, turn, out[5])
-    out[6] = -1
-    out[7] = 0
+    _random(first, step, seed, out[1, :rows], out[2, :rows])
+    _repeat(ads, turn, out[3, :rows])
+    _repeat(kinds, turn, out[4, :rows])
+    _repeat(events, turn, out[5, :rows])
+    out[6, :rows] = -1
+    out[7, :rows] = 0
 
 
 def _pattern(first: int, step: int, period: int, added: int = 0) -> Any:
@@ -74,7 +74,7 @@ def _pattern(first: int, step: int, period: int, added: int = 0) -> Any:
     return (first % step + np.arange(turns) * step) % period + added
 
 
-class YsbPartition(NumberedPartition):
+class YsbPartition(FilledPartition):
     """One partition, polled by a node."""
 
     schema = pa.schema([pa.field(name, type_) for name, type_ in zip(FIELDS, _TYPES, strict=True)])
@@ -98,17 +98,10 @@ class YsbPartition(NumberedPartition):
         change = self._t0 + (self._phase(first) + 1) * self._drift
         return -(-(self._pace.first_at(change) - first) // self.step)
 
-    def columns(self, first: int, rows: int, leg: Leg) -> list[pa.Array]:
-        block = pa.allocate_buffer(len(FIELDS) * rows * 8)
-        out = np.frombuffer(block, np.int64).reshape(len(FIELDS), rows)
-        times(first - leg.first, self.step, leg.start_us, leg.rate, out[0])
+    def write(self, first: int, rows: int, leg: Leg, out: Any) -> None:
+        times(first - leg.first, self.step, leg.start_us, leg.rate, out[0, :rows])
         kinds = self._kinds[self._phase(first) % 2]
-        generate(first, self.step, self._seed, self._ads, self._types, kinds, out)
-        width = rows * 8
-        return [
-            pa.Array.from_buffers(type_, rows, [None, block.slice(n * width, width)], 0)
-            for n, type_ in enumerate(_TYPES)
-        ]
+        generate(first, self.step, self._seed, self._ads, self._types, kinds, out, rows)
 
 
 class YsbSource(NumberedSource):

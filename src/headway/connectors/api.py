@@ -14,12 +14,14 @@ Physical times are seconds since the epoch (float).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
 from headway.dataflow.graph import Source
 from headway.dataflow.types import Schema
+from headway.memory import HEAP, Layout, Rows
 
 Position = Any
 """A JSON value: where a source, or a partition of it, is."""
@@ -28,7 +30,15 @@ Position = Any
 class Polled(NamedTuple):
     """Rows of one poll, with the physical times at which the first and the last of them reached the source."""
 
-    batch: pa.RecordBatch
+    batch: Rows
+    first_arrival: float
+    last_arrival: float
+
+
+class Filled(NamedTuple):
+    """How many rows were filled in, and when the first and the last of them reached the source."""
+
+    rows: int
     first_arrival: float
     last_arrival: float
 
@@ -47,6 +57,27 @@ class InlinePartition(Protocol):
 
     def position(self) -> Position:
         """Where to go on from after the rows polled so far."""
+
+
+@runtime_checkable
+class FillingPartition(InlinePartition, Protocol):
+    """A partition whose rows have columns of fixed width without nulls: it fills memory that the node lends it."""
+
+    schema: pa.Schema
+
+    def fill(self, columns: Sequence[np.ndarray[Any, Any]], most: int, now: float) -> Filled | None:
+        """Put the next rows that are due at `now` into the columns (see `memory.Layout.columns`), at most so many; None
+        if there are none."""
+
+
+def filled(partition: FillingPartition, most: int, now: float) -> Polled | None:
+    """A poll into memory of its own."""
+    block = Layout(partition.schema, rows=most).block(HEAP)
+    found = partition.fill(block.columns, most, now)
+    if found is None:
+        return None
+    block.num_rows = found.rows
+    return Polled(block.record_batch(), found.first_arrival, found.last_arrival)
 
 
 class InlineSource(Protocol):

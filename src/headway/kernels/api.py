@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from headway.dataflow.graph import AggCall, Aggregate, Relation
 from headway.dataflow.types import arrow_type
+from headway.memory import Rows
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Chain:
 class ChainKernel(Protocol):
     """Computes a chain, batch by batch."""
 
-    def process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
+    def process(self, rows: Rows) -> tuple[pa.RecordBatch | None, int | None]:
         """Take one batch; give the rows that come out (None if the chain ends in an aggregation, or if none do), and
         the highest event time seen at the Watermark step (None if there is no such step or only nulls)."""
 

@@ -21,6 +21,7 @@ from headway.kernels.join import StaticProbe
 from headway.kernels.partials import Partials, batch_of
 from headway.kernels.sessions import SessionPartials
 from headway.kernels.user_code.steps import eval_step, map_step
+from headway.memory import Rows, record_batch
 
 Step = Callable[[pa.RecordBatch], pa.RecordBatch]
 _STEPS: dict[type[Relation], Callable[[Relation], Step]] = {}
@@ -35,7 +36,8 @@ class InterpretedChain:
         self._event_time = next((r.column for r in chain.steps if isinstance(r, Watermark)), 0)
         self._groups = Groups(_partials(chain.aggregate)) if chain.aggregate else None
 
-    def process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
+    def process(self, rows: Rows) -> tuple[pa.RecordBatch | None, int | None]:
+        batch = record_batch(rows)
         highest = None
         for i, step in enumerate(self._steps):
             if batch.num_rows == 0:

@@ -2,6 +2,7 @@
 
 from headway.memory.accounts import Account, Ledger
 from headway.memory.area import HEAP, Area, Memory, aligned
+from headway.memory.blocks import Block, Layout, Rows, record_batch
 from headway.memory.chunks import Chunk, ChunkPool, Part
 from headway.memory.settings import MemorySettings, memory_settings
 
@@ -9,12 +10,16 @@ __all__ = [
     "HEAP",
     "Account",
     "Area",
+    "Block",
     "Chunk",
     "ChunkPool",
+    "Layout",
     "Ledger",
     "Memory",
     "MemorySettings",
     "Part",
+    "Rows",
     "aligned",
     "memory_settings",
+    "record_batch",
 ]

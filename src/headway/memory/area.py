@@ -28,12 +28,12 @@ def aligned(size: int) -> int:
 class Area:
     """`memory` are its bytes, which begin at `address`; `keeper` is what buffers keep alive."""
 
-    __slots__ = ("_address", "_at", "_keeper", "_memory")
+    __slots__ = ("_at", "address", "keeper", "memory")
 
     def __init__(self, memory: np.ndarray[Any, np.dtype[np.uint8]], address: int, keeper: Any) -> None:
-        self._memory = memory
-        self._address = address
-        self._keeper = keeper
+        self.memory = memory
+        self.address = address
+        self.keeper = keeper
         self._at = 0
 
     def column(self, dtype: Any, count: int) -> tuple[np.ndarray[Any, Any], pa.Buffer]:
@@ -41,8 +41,8 @@ class Area:
         size = count * np.dtype(dtype).itemsize
         start = self._at
         self._at = aligned(start + size)
-        values = self._memory[start : start + size].view(dtype)
-        return values, pa.foreign_buffer(self._address + start, size, self._keeper)
+        values = self.memory[start : start + size].view(dtype)
+        return values, pa.foreign_buffer(self.address + start, size, self.keeper)
 
 
 class Memory(Protocol):

@@ -38,7 +38,7 @@ from headway.node.operators.planned import TASK_SCHEMA, PlanOperator, ReadOperat
 from headway.node.operators.sink import DriverSink, InlineSink, ThreadedSink
 from headway.node.operators.source import InlineOperator
 from headway.node.outputs import ByKey, Forward, Output, Share, Spread
-from headway.node.ports import ChannelKey, LocalPort, Port, RemotePort
+from headway.node.ports import ChannelKey, HandingPort, LocalPort, Port, RemotePort
 from headway.node.snapshots import read_state
 from headway.node.wire import Address
 from headway.scheduling import Converter, Lag, ProgressMap, ReplyContext, Windows
@@ -143,7 +143,8 @@ class Build:
         if node == self.node:
             target = self.operators[consumer.id]
             target.channels[key].on_reply = replied
-            return LocalPort(target, target.channels[key], operator)
+            kind = HandingPort if target.at_once and len(target.channels) == 1 else LocalPort
+            return kind(target, target.channels[key], operator)
         address = Address(self.deployment.number, consumer.id, key)
         port = RemotePort(lambda message: transmit(node, address, message), operator, replied)
         self.remote_ports[operator.stage, consumer.id, number, node] = port

@@ -40,6 +40,7 @@ class Deployed:
         self.closed = False
         self.stirred = True
         """Something has happened since the last report."""
+        self.nested = 0.0
         self.arrival = node.arrival
         self.now = node.clock.now
         self.dispatcher = node.dispatcher

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from headway.memory import Rows
 from headway.observe.misses import Spent
 from headway.scheduling.contexts import EARLIEST, PriorityContext
 
@@ -42,7 +43,7 @@ NOTHING = Spent()
 class Message(NamedTuple):
     """See the module; exactly one of batch, watermark, barrier and marker says what it is."""
 
-    batch: pa.RecordBatch | None = None
+    batch: Rows | None = None
     p: int | None = None
     t: float = 0.0
     first_t: float = 0.0

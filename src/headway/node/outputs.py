@@ -73,15 +73,16 @@ class ByKey:
         self._keys = keys
 
     def rows(self, message: Message) -> None:
-        assert message.batch is not None
+        batch = message.batch
+        assert isinstance(batch, pa.RecordBatch)
         if len(self.ports) == 1:
             self.ports[0].send(message)
             return
-        owners = owners_of(message.batch, self._keys, len(self.ports))
+        owners = owners_of(batch, self._keys, len(self.ports))
         for owner in np.unique(owners):
             rows = np.flatnonzero(owners == owner)
             size = message.size * len(rows) // len(owners)
-            self.ports[owner].send(message._replace(batch=message.batch.take(pa.array(rows)), size=size))
+            self.ports[owner].send(message._replace(batch=batch.take(pa.array(rows)), size=size))
 
 
 def owners_of(batch: pa.RecordBatch, keys: Sequence[int], owners: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

@@ -65,6 +65,9 @@ def _nobody(said: object) -> None:
 class Port(Protocol):
     """A way to one operator's channel."""
 
+    takes_blocks: bool
+    """Whether rows may be a block there, which nobody else gets."""
+
     def room(self) -> bool: ...
 
     def free(self) -> int:
@@ -76,12 +79,13 @@ class Port(Protocol):
 class LocalPort:
     """Into an operator of the same node; `waiting` is run again when there is room."""
 
-    __slots__ = ("_channel", "_target", "_waiting")
+    __slots__ = ("_channel", "_target", "_waiting", "takes_blocks")
 
     def __init__(self, target: Operator, channel: Channel, waiting: Operator) -> None:
         self._target = target
         self._channel = channel
         self._waiting = waiting
+        self.takes_blocks = target.takes_blocks
         channel.on_room = self._taken
 
     def room(self) -> bool:
@@ -102,10 +106,20 @@ class LocalPort:
             self._waiting.schedule()
 
 
+class HandingPort(LocalPort):
+    """Into the only channel of an operator that may take messages where they were made."""
+
+    __slots__ = ()
+
+    def send(self, message: Message) -> None:
+        self._target.hand(self._channel, message)
+
+
 class RemotePort:
     """Into an operator of another node, or into the driver's sink. `transmit` never blocks."""
 
     __slots__ = ("_bytes", "_full", "_messages", "_transmit", "_waiting", "replied")
+    takes_blocks = False
 
     def __init__(
         self, transmit: Callable[[Message], None], waiting: Operator, replied: Callable[[ReplyContext], None]

@@ -129,6 +129,7 @@ class Node:
     def _run(self, operator: Operator, now: float) -> float:
         """Run an operator; gives the time after it."""
         host: Deployed = operator.host  # type: ignore[assignment]
+        host.nested = 0.0
         if not host.closed:
             try:
                 operator.run()
@@ -141,7 +142,7 @@ class Node:
             if self._recorded is not None:
                 kind, rows, p, t = operator.taken()
                 self._recorded.append(OperatorRun(host.number, operator.stage, now, ended - now, rows, p, t, kind))
-            operator.ran(ended - now)
+            operator.ran(ended - now - host.nested)
         return ended
 
     def _use_policy(self, pickled: bytes) -> None:

@@ -19,7 +19,7 @@ from headway.kernels.compiled.steps import Variant
 from headway.kernels.compiled.values import is_fixed
 from headway.kernels.expressions.registry import RowError
 from headway.kernels.interpreted import InterpretedChain
-from headway.memory import HEAP, Memory
+from headway.memory import HEAP, Block, Memory, Rows, record_batch
 
 Function = Callable[[np.ndarray, np.ndarray, np.ndarray], int]
 
@@ -63,27 +63,33 @@ class CompiledChain:
             return None
         return CellTable(self._chain.aggregate, plan, self._header)
 
-    def process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
-        rows = batch.num_rows
-        if rows == 0:
+    def process(self, rows: Rows) -> tuple[pa.RecordBatch | None, int | None]:
+        count = rows.num_rows
+        if count == 0:
             return None, None
         header = self._header
-        header[layout.ROWS], header[layout.FROM], header[layout.TIME] = rows, 0, layout.NO_TIME
-        program = self._with_nulls if self._point_to(batch) else self._without_nulls
+        header[layout.ROWS], header[layout.FROM], header[layout.TIME] = count, 0, layout.NO_TIME
+        program = self._with_nulls if self._point_to(rows) else self._without_nulls
         out = None
         if self._cells is not None:
-            self._aggregate(program, batch, self._cells)
+            self._aggregate(program, rows, self._cells)
         else:
             assert program.output is not None
-            memory = Columns(program.output, rows * self._fan_out, self._inputs, header, self.memory)
-            self._run(program, batch)
+            memory = Columns(program.output, count * self._fan_out, self._inputs, header, self.memory)
+            self._run(program, rows)
             if header[layout.OUT]:
-                out = memory.batch(header[layout.OUT], batch)
+                out = memory.batch(header[layout.OUT], record_batch(rows))
         time = header[layout.TIME]
         return out, None if time == layout.NO_TIME else time
 
-    def _point_to(self, batch: pa.RecordBatch) -> bool:
+    def _point_to(self, rows: Rows) -> bool:
         """Put the addresses of the columns into the header; whether any of them has nulls."""
+        if isinstance(rows, Block):
+            self._point_to_block(rows)
+            return False
+        return self._point_to_batch(rows)
+
+    def _point_to_batch(self, batch: pa.RecordBatch) -> bool:
         header, nulls = self._header, False
         for index, slot, width in self._columns:
             column = batch.column(index)
@@ -98,6 +104,11 @@ class CompiledChain:
             self._fill_validity(batch)
         return nulls
 
+    def _point_to_block(self, block: Block) -> None:
+        header = self._header
+        for index, slot, _ in self._columns:
+            header[slot], header[slot + 1], header[slot + 2] = block.address(index), 0, 0
+
     def _fill_validity(self, batch: pa.RecordBatch) -> None:
         """Columns that have no validity bitmap get one that says all is valid."""
         for index, slot, _ in self._columns:
@@ -109,20 +120,20 @@ class CompiledChain:
             if self._header[slot + 1] == 0:
                 self._header[slot + 1] = self._all_valid.ctypes.data
 
-    def _aggregate(self, program: _Program, batch: pa.RecordBatch, cells: CellTable) -> None:
-        while self._run(program, batch) == layout.FULL:
+    def _aggregate(self, program: _Program, rows: Rows, cells: CellTable) -> None:
+        while self._run(program, rows) == layout.FULL:
             cells.grow()
         cells.examine()
 
-    def _run(self, program: _Program, batch: pa.RecordBatch) -> int:
+    def _run(self, program: _Program, rows: Rows) -> int:
         code = program.function(self._array, program.constants, program.reals)
         if code > 0:
-            self._raise(code, batch)
+            self._raise(code, rows)
         return code
 
-    def _raise(self, code: int, batch: pa.RecordBatch) -> None:
-        """Tell what is wrong with the batch; the interpreted tier knows how to say it."""
-        InterpretedChain(self._chain).process(batch)
+    def _raise(self, code: int, rows: Rows) -> None:
+        """Tell what is wrong with the rows; the interpreted tier knows how to say it."""
+        InterpretedChain(self._chain).process(rows)
         if code == SUM_OVERFLOW:
             raise RowError("[ARITHMETIC_OVERFLOW] long overflow in sum")
         raise RowError("[ARITHMETIC_OVERFLOW] a row of the batch cannot be computed")

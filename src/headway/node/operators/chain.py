@@ -31,6 +31,9 @@ SESSIONS_EVERY = 0.01
 class ChainOperator(Operator):
     """See the module. `flush_every` is None iff groups leave by watermark alone."""
 
+    at_once = True
+    takes_blocks = True
+
     def __init__(
         self,
         host: Host,
@@ -53,7 +56,8 @@ class ChainOperator(Operator):
         self._told = Watermark(None, False)
         self._oldest: Message | None = None
         """The first message whose rows are in groups not flushed yet, for the latency of what is flushed."""
-        self._newest: Message | None = None
+        self._newest: tuple[int | None, float] = (None, 0.0)
+        """p and t of the last such message."""
         self._flushed = 0.0
         self._flush_armed = False
         self._next_check: float | None = None
@@ -99,7 +103,7 @@ class ChainOperator(Operator):
             self.give(rows, p, message.t, message, message.partition)
         if self._aggregates:
             self._oldest = self._oldest or self.kept(message)
-            self._newest = message
+            self._newest = message.p, message.t
         if self._event_time is not None:
             self._observe(channel, message, highest)
         if self._aggregates:
@@ -181,9 +185,9 @@ class ChainOperator(Operator):
     def _flush(self, watermark: int | None) -> None:
         partials = self._kernel.flush(watermark)
         self._flushed = self.host.now()
-        oldest, newest = self._oldest, self._newest
-        if partials is not None and oldest is not None and newest is not None:
-            self.give(partials, newest.p, newest.t, oldest)
+        oldest = self._oldest
+        if partials is not None and oldest is not None:
+            self.give(partials, *self._newest, oldest)
         elif partials is not None:
             now = self._flushed
             self.give(partials, None, now, Message(t=now, first_t=now, polled=now))

@@ -32,7 +32,7 @@ class MergeOperator(Operator):
         self._emit_every = emit_every
         self._share = share
         self._oldest: Message | None = None
-        self._newest: Message | None = None
+        self._newest: tuple[int | None, float] = (None, 0.0)
         self._emitted = 0.0
         self._armed = False
 
@@ -46,7 +46,7 @@ class MergeOperator(Operator):
         state.updated += message.batch.num_rows - late
         if self._mode != "append":
             self._oldest = self._oldest or self.kept(message)
-            self._newest = message
+            self._newest = message.p, message.t
             self._emit_if_due()
 
     def _emit_if_due(self) -> None:
@@ -66,12 +66,13 @@ class MergeOperator(Operator):
 
     def _emit_changed(self) -> None:
         now = self._emitted = self.host.now()
-        oldest = self._oldest or Message(t=now, first_t=now, polled=now)
-        newest = self._newest or oldest
+        oldest, newest = self._oldest, self._newest
+        if oldest is None:
+            oldest, newest = Message(t=now, first_t=now, polled=now), (None, now)
         rows = self._kernel.emit(self._mode, self.inputs.current.value)
         self._oldest = None
         if rows is not None:
-            self.give(rows, newest.p, newest.t, oldest)
+            self.give(rows, *newest, oldest)
 
     def on_watermark(self, cause: Message) -> None:
         watermark = self.inputs.current

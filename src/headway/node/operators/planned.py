@@ -205,6 +205,6 @@ class ReadOperator(Operator):
             self.on_marker(cause._replace(marker=True))
 
     def on_rows(self, channel: Channel, message: Message) -> None:
-        assert message.batch is not None
+        assert isinstance(message.batch, pa.RecordBatch)
         self._task = message
         self._worker.put(message.batch.column(0)[0].as_py())

@@ -39,6 +39,8 @@ _CLOSE = _Task(Message(), 0.0, -1)
 class InlineSink(Operator):
     """A writer that never blocks."""
 
+    at_once = True
+
     def __init__(
         self, host: Host, stage: int, channels: Iterable[ChannelKey], writer: SinkWriter, epoch: int, at_commit: bool
     ) -> None:
@@ -109,6 +111,7 @@ class DriverSink(Operator):
 class ThreadedSink(InlineSink):
     """A writer that may block, in a thread of the node's; a bounded number of messages waits for it."""
 
+    at_once = False
     LIMIT = 16
 
     def __init__(

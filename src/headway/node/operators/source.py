@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import TypeGuard
 
-import pyarrow as pa
-
-from headway.connectors.api import InlinePartition, Polled, Position
+from headway.connectors.api import FillingPartition, InlinePartition, Polled, Position
+from headway.memory import Block, Layout, Rows
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Head, Host, Operator, State
 from headway.node.ports import MAX_BYTES
@@ -28,7 +28,7 @@ PAUSE = 0.0005
 SHORTEST_PAUSE = 0.001
 LONGEST_PAUSE = 0.02
 PAUSES_IN_TARGET = 20
-MAX_ROWS = 1 << 16
+MAX_ROWS = 1 << 14
 MARKER_EVERY = 0.05
 
 
@@ -62,7 +62,11 @@ class InlineOperator(Operator):
         self._blocked_since: float | None = None
         """Not None iff a poll waits for room downstream."""
         self._next_marker = 0.0
-        self._read: tuple[int, int | None, float] = (0, None, 0.0)
+        self._layouts = {id(p): Layout(p.schema) for _, p in partitions if _fills(p)}
+        """Of the partitions that fill blocks."""
+        self._hands_on = False
+        """Whether there is one consumer, which knows what a block is."""
+        self._given: tuple[int, int | None, float] = (0, None, 0.0)
         """Of the last run: rows, and p and t of the last of them."""
 
     @property
@@ -71,6 +75,7 @@ class InlineOperator(Operator):
         return bool(self._partitions)
 
     def start(self) -> None:
+        self._hands_on = len(self.outputs) == 1 and self.outputs[0].ports[0].takes_blocks
         now = self.host.now()
         for number, _ in self._partitions:
             self.broadcast(Message(None, None, now, now, now, 0, number, Watermark(None, False)))
@@ -104,23 +109,46 @@ class InlineOperator(Operator):
         if not self._has_room():
             return
         now, blocked = self._begin()
+        until = now + self.host.burst()
+        while (more := self._poll_all(now, blocked)) and self._has_room():
+            blocked = 0.0
+            now = self._began = self.host.now()
+            if now >= until:
+                break
+        self._pass_barriers()
+        self._plan_next(now, more)
+
+    def _poll_all(self, now: float, blocked: float) -> bool:
+        """Poll every partition once; whether any of them has more."""
         more = False
         for number, partition in self._partitions:
-            polled = partition.poll(now, self._most_rows())
+            polled = self._read(partition, now)
             if polled is not None:
                 more = more or partition.backlog(now) > 0
                 self._due_since = max(self._due_since, polled.last_arrival)
                 self._give(number, polled, now, blocked)
-        self._pass_barriers()
-        self._plan_next(now, more)
+        return more
+
+    def _read(self, partition: InlinePartition, now: float) -> Polled | None:
+        layout = self._layouts.get(id(partition))
+        if layout is None:
+            return partition.poll(now, self._most_rows())
+        block = layout.block(self.host.memory)
+        most = min(layout.capacity, self._most_rows())
+        filled = partition.fill(block.columns, most, now)  # type: ignore[attr-defined]
+        if filled is None:
+            return None
+        block.num_rows = filled.rows
+        rows = block if self._hands_on else block.record_batch()
+        return Polled(rows, filled.first_arrival, filled.last_arrival)
 
     def _begin(self) -> tuple[float, float]:
         """A run begins: the time, and for how long it could not for want of room."""
         now = self._began = self.host.now()
         blocked = 0.0 if self._blocked_since is None else now - self._blocked_since
         self._blocked_since = None
-        self.current = Message(context=self.offered)
-        self._read = (0, None, now)
+        self.cause = self.offered
+        self._given = (0, None, now)
         return now, blocked
 
     def _most_rows(self) -> int:
@@ -140,22 +168,24 @@ class InlineOperator(Operator):
         spent = Spent(min(blocked, now - first), 0.0, self.host.now() - now)
         cause = Message(None, None, last, first, now, 0, number, spent=spent)
         p = self._event_time(batch)
-        self._read = (self._read[0] + rows, p, last)
-        self._width = self._size(batch) / max(1, rows)
+        self._given = (self._given[0] + rows, p, last)
+        self._width = batch.nbytes / rows if isinstance(batch, Block) else self._size(batch) / max(1, rows)
         self.give(batch, p, last, cause, number)
         if now >= self._next_marker:
             self._next_marker = now + MARKER_EVERY
             self.on_marker(cause._replace(marker=True))
 
-    def _event_time(self, batch: pa.RecordBatch) -> int | None:
+    def _event_time(self, batch: Rows) -> int | None:
         """The event time of the last row, which is near the highest: good enough for how urgent the rows are."""
         if self._event_column is None or not batch.num_rows:
             return None
+        if isinstance(batch, Block):
+            return int(batch.columns[self._event_column][batch.num_rows - 1])
         value = batch.column(self._event_column)[-1]
         return value.value if value.is_valid else None
 
     def taken(self) -> tuple[str, int, int | None, float]:
-        return "poll", *self._read
+        return "poll", *self._given
 
     def _pass_barriers(self) -> None:
         while self._barriers:
@@ -201,3 +231,7 @@ class InlineOperator(Operator):
         source = self.host.metrics.source(self._key, self._description)
         source.backlog = self._backlog(now)
         source.end = {str(number): position for number, position in self.positions()}
+
+
+def _fills(partition: InlinePartition) -> TypeGuard[FillingPartition]:
+    return isinstance(partition, FillingPartition) and Layout.fits(partition.schema)
