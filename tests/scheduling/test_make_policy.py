@@ -13,7 +13,7 @@ from headway.scheduling import DEFAULT, POLICIES, Converter, Fifo, Knowledge, Ll
 
 @pytest.mark.parametrize(
     "name",
-    ["llf", "edf", "sjf", "fifo", "orleans", "tokens", "arrival", "enjima", "fcfs", "ml", "mc", "rr", "hr"],
+    ["llf", "edf", "sjf", "fifo", "orleans", "tokens", "arrival", "enjima", "fcfs", "ml", "mc", "rr", "hr", "slack"],
 )
 def test_each_policy_has_a_name(name: str) -> None:
     assert make_policy(name).name == name

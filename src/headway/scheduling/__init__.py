@@ -23,11 +23,12 @@ from headway.scheduling.progress import ProgressMap, Windows
 from headway.scheduling.queue import GRAIN, PATIENCE
 from headway.scheduling.round_robin import RoundRobin
 from headway.scheduling.sjf import Sjf
+from headway.scheduling.slack import Slack
 from headway.scheduling.tokens import Tokens
 
 _KINDS: tuple[type[Policy], ...] = (
     *(Llf, Edf, Sjf, Fifo, Orleans, Tokens, Arrival),
-    *(Enjima, Fcfs, MinLatency, MinCost, RoundRobin, HighestRate),
+    *(Enjima, Fcfs, MinLatency, MinCost, RoundRobin, HighestRate, Slack),
 )
 POLICIES = {kind.name: kind for kind in _KINDS}
 DEFAULT = "llf"
@@ -105,6 +106,7 @@ __all__ = [
     "ReplyContext",
     "RoundRobin",
     "Sjf",
+    "Slack",
     "Tokens",
     "Windows",
     "make_policy",

@@ -40,10 +40,10 @@ class Knowledge:
     cost_error: float = 0.0
 
 
-def _coarse(time: float, step: float) -> float:
+def coarse(time: float, step: float) -> float:
     """The last multiple of a step up to a time.
 
-    >>> _coarse(10.37, 0.25), _coarse(inf, 0.25), _coarse(1.5, 0.0)
+    >>> coarse(10.37, 0.25), coarse(inf, 0.25), coarse(1.5, 0.0)
     (10.25, inf, 1.5)
     """
     return floor(time / step) * step if step > 0.0 and -inf < time < inf else time
@@ -72,7 +72,7 @@ class Deadlines(Policy):
 
     def priority(self, urgency: float) -> float:
         """What the queue compares: differences below the re-scheduling grain do not count."""
-        return _coarse(urgency, self._grain)
+        return coarse(urgency, self._grain)
 
     def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
         if converter.windows is not None and converter.reached and self.knowledge.semantics:
@@ -128,7 +128,7 @@ class Deadlines(Policy):
             if expected is None:
                 return t
             step = converter.windows.slide / 1e6 / STEPS
-            expected = _coarse(expected + step / 2, step) - step
+            expected = coarse(expected + step / 2, step) - step
             converter.ends.clear()
             converter.ends[frontier] = expected
         return max(t, min(expected, t + converter.latency))

@@ -16,7 +16,7 @@ from headway.scheduling.api import Queue
 from headway.scheduling.flow import Flow, Lag
 from headway.scheduling.output_cost import OutputCosts
 from headway.scheduling.state_queue import PERIOD, StateQueue
-from headway.scheduling.thresholds import EVENTS, IDLE, Range, Thresholds
+from headway.scheduling.thresholds import EVENTS, IDLE, Range, thresholds_of
 
 LEAST_ROWS = 1000
 
@@ -41,17 +41,12 @@ class Enjima(OutputCosts):
         return weight(flow.lag) / flow.output_cost if flow.output_cost > 0.0 else inf
 
     def eligible(self, flow: Flow, now: float) -> bool:
-        thresholds = self._thresholds(flow.lag)
+        thresholds = thresholds_of(flow.lag, self.events, self.idle)
         thresholds.adapt(flow.lag.gradient, now)
         return thresholds.eligible(flow, now)
 
     def eligible_from(self, flow: Flow) -> float:
-        return flow.last + self._thresholds(flow.lag).idle
-
-    def _thresholds(self, lag: Lag) -> Thresholds:
-        if not isinstance(lag.own, Thresholds):
-            lag.own = Thresholds(self.events, self.idle)
-        return lag.own
+        return flow.last + thresholds_of(flow.lag, self.events, self.idle).idle
 
     def rows(self, flow: Flow, left: float) -> int:
         """Eqn. 4, read as the time that is left over the cost of a row."""

@@ -93,7 +93,7 @@ class PriorityQueue:
         self._floods = floods
         self._workers = workers
         self._heap: list[list[Any]] = []
-        """[priority, number, operator, query, latency]; operator None: taken or pushed again; latency infinite: is not
+        """[priority, rank, operator, query, latency]; operator None: taken or pushed again; latency infinite: is not
         to be set back."""
         self._entries: dict[Any, list[Any]] = {}
         self._waiting: dict[Any, float] = {}
@@ -129,13 +129,17 @@ class PriorityQueue:
             if before[4] == inf > latency:  # it stays set back until it runs
                 priority, latency = max(priority, before[0]), inf
         self._number += 1
-        entry = [priority, self._number, operator, query, latency]
+        entry = [priority, self._rank(operator, context), operator, query, latency]
         self._queries[query] = self._queries.get(query, 0) + 1
         self._entries[operator] = entry
         heapq.heappush(self._heap, entry)
         if len(self._heap) > 2 * len(self._entries) + 64:
             self._heap = [kept for kept in self._heap if kept[2] is not None]
             heapq.heapify(self._heap)
+
+    def _rank(self, operator: Any, context: PriorityContext) -> Any:
+        """What orders operators of equal priority."""
+        return self._number
 
     def _wait(self, operator: Any, now: float) -> None:
         if operator in self._out_of_turn:

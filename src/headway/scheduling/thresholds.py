@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headway.scheduling.flow import Flow
+from headway.scheduling.flow import Flow, Lag
 
 ADAPT_EVERY = 1.0
 
@@ -73,3 +73,10 @@ class Thresholds:
         self._gradient = gradient
         self.events = self.events_range.changed(self.events, gradient)
         self.idle = self.idle_range.changed(self.idle, gradient)
+
+
+def thresholds_of(lag: Lag, events: Range = EVENTS, idle: Range = IDLE) -> Thresholds:
+    """Those of a query, made when they are first asked for."""
+    if not isinstance(lag.own, Thresholds):
+        lag.own = Thresholds(events, idle)
+    return lag.own

@@ -29,12 +29,14 @@ REPLIES_EVERY = 8
 class _Node:
     """Workers that are idle, the one that became so last at the end; what the others run."""
 
-    __slots__ = ("idle", "queue", "running", "waits", "wakes")
+    __slots__ = ("idle", "last", "queue", "running", "waits", "wakes")
 
     def __init__(self, policy: Policy, workers: int) -> None:
         self.queue = policy.queue(workers=workers)
         self.idle = list(range(workers - 1, -1, -1))
         self.running: list[Any] = [None] * workers
+        self.last: list[Operator | None] = [None] * workers
+        """What each worker runs, or ran last."""
         self.waits = False
         """Whether idle workers shall look at the queue before time goes on."""
         self.wakes = -inf
@@ -69,6 +71,7 @@ class Engine:
         self._exchange = cluster.exchange
         self._exchange_row = cluster.exchange_row
         self._overhead = cluster.overhead
+        self._switch = cluster.switch
         self._nodes = [_Node(policy, cluster.workers) for _ in range(cluster.nodes)]
         self._jobs = jobs
         self._events: list[tuple[float, int, int, Any, Any]] = []
@@ -159,25 +162,25 @@ class Engine:
         channel, message = operator.next()
         leaving, triggered = operator.take(channel, message.what)
         seconds = operator.seconds(message.what, triggered)
-        node.running[worker] = (operator, channel, message, leaving, seconds, triggered)
-        self._at(now + seconds + self._overhead, _FINISH, node, worker)
+        overhead = self._overhead if node.last[worker] is operator else self._overhead + self._switch
+        node.last[worker] = operator
+        node.running[worker] = (operator, channel, message, leaving, seconds, overhead, triggered)
+        self._at(now + seconds + overhead, _FINISH, node, worker)
         if self.measured.timeline is not None:
-            self.measured.timeline.append(
-                (operator.node, worker, now, seconds + self._overhead, operator, message.what)
-            )
+            self.measured.timeline.append((operator.node, worker, now, seconds + overhead, operator, message.what))
 
     def _finish(self, node: _Node, worker: int) -> None:
         now = self._now
-        operator, channel, message, leaving, seconds, triggered = node.running[worker]
+        operator, channel, message, leaving, seconds, overhead, triggered = node.running[worker]
         operator.running = False
         operator.profile.ran(seconds, triggered)
         for what in leaving:
             self._send(operator, message.context, what, worker)
             operator.profile.flow.gave(what.rows)
-        self._acknowledge(operator, channel, now - self._overhead - seconds - message.since, worker)
+        self._acknowledge(operator, channel, now - overhead - seconds - message.since, worker)
         if channel.counts:
             self.measured.reads[operator.job][int(now)] += message.what.weight
-        self._worked += seconds + self._overhead
+        self._worked += seconds + overhead
         self._runs += 1
         self._offer(operator, worker)
         node.queue.done(operator, now, worker)

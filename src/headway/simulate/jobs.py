@@ -212,7 +212,8 @@ class Job:
 @dataclass(frozen=True)
 class Cluster:
     """Nodes with workers. A message to another node takes `exchange` + `exchange_row` x rows, an acknowledgement
-    `exchange`. A channel holds `channel` messages. `overhead`: what a worker spends on scheduling per run."""
+    `exchange`. A channel holds `channel` messages. `overhead`: what a worker spends on scheduling per run, `switch`:
+    and more if it did not run the same operator before."""
 
     nodes: int = 1
     workers: int = 1
@@ -220,9 +221,10 @@ class Cluster:
     exchange_row: float = 0.0
     channel: int = 64
     overhead: float = 0.0
+    switch: float = 0.0
 
     def check(self, where: str) -> None:
         for name, least in (("nodes", 1), ("workers", 1), ("channel", 1)):
             whole(f"{where}.{name}", getattr(self, name), least)
-        for name in ("exchange", "exchange_row", "overhead"):
+        for name in ("exchange", "exchange_row", "overhead", "switch"):
             at_least(f"{where}.{name}", getattr(self, name), 0.0)

@@ -168,7 +168,7 @@ _READERS: dict[Any, dict[str, Reader]] = {
     },
     Cluster: {
         "nodes": _number, "workers": _number, "exchange": _time, "exchange_row": _time, "channel": _number,
-        "overhead": _time,
+        "overhead": _time, "switch": _time,
     },
     Scenario: {
         "name": _text, "jobs": _tables(Job), "cluster": _table(Cluster), "seconds": _time, "warm_up": _time,
