@@ -129,9 +129,9 @@ def test_other_joins_are_named(rate: DataFrame, names: DataFrame, how: str, why:
         lower(rate.join(names, rate.value == names.id, how))
 
 
-def test_a_join_of_streams_is_named(rate: DataFrame) -> None:
-    with pytest.raises(UnsupportedPlan, match="join of two streams"):
-        lower(rate.join(rate.withColumnRenamed("timestamp", "t"), "value"))
+def test_a_join_of_streams_ends_by_nothing_without_a_watermark(rate: DataFrame) -> None:
+    joined = lower(rate.join(rate.withColumnRenamed("timestamp", "t"), "value")).plan.inputs[0]
+    assert describe(joined) == "StreamJoin inner on value = value"
 
 
 def test_a_join_without_equality_is_named(rate: DataFrame, names: DataFrame) -> None:

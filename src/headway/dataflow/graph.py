@@ -215,3 +215,54 @@ class DeduplicateWithin(Deduplicate):
 
     operator: ClassVar[str] = "dedupeWithinWatermark"
     delay_us: int = 0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """When rows of one side of a join can match nothing any more, by the time in `column` (of a window, its end).
+
+    That is when the watermark has reached it; with `shifts`, when the least of the shifted watermarks has: one per
+    condition that orders the two sides' times, with the microseconds to add, and whether times may be equal too.
+    """
+
+    column: int
+    shifts: tuple[tuple[int, bool], ...] = ()
+
+    def until(self, watermark: int) -> int:
+        """Rows up to this time have ended. Spark counts in milliseconds here."""
+        if not self.shifts:
+            return watermark
+        return 1000 * min((watermark + shift) // 1000 - closed for shift, closed in self.shifts)
+
+
+@dataclass(frozen=True)
+class JoinSide:
+    """One side of a join of streams: `time` is its event-time column, by which rows are late; `ends` is None iff its
+    rows are kept for ever; rows for which `condition`, over this side alone, is not true match nothing."""
+
+    time: int | None = None
+    ends: Ending | None = None
+    condition: Expr | None = None
+
+
+@dataclass(frozen=True)
+class StreamJoin(Keyed):
+    """Equi-join of two streams, left columns first; "semi" has the left ones only. Null keys match nothing.
+
+    `how` is "inner", "left", "right", "full" or "semi"; rows of an outer side leave alone when they have ended, or can
+    match nothing from the start. `condition` is over left columns, then right ones.
+    """
+
+    operator: ClassVar[str] = "symmetricHashJoin"
+    how: str
+    sides: tuple[JoinSide, JoinSide]
+    condition: Expr | None = None
+
+    def outer(self, side: int) -> bool:
+        """Whether rows of a side that match nothing are in the result."""
+        return self.how in ("full", ("left", "right")[side])
+
+    def output_watermark(self, watermark: int) -> int:
+        """Rows out are not before it: the lowest of the input's and of both sides' ends."""
+        ends = [side.ends.until(watermark) for side in self.sides if side.ends is not None]
+        return min([watermark, *ends])

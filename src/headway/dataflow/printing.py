@@ -15,6 +15,7 @@ from headway.dataflow.graph import (
     Aggregate,
     Deduplicate,
     DeduplicateWithin,
+    Ending,
     Expand,
     Filter,
     Generate,
@@ -22,6 +23,7 @@ from headway.dataflow.graph import (
     Relation,
     Source,
     StaticJoin,
+    StreamJoin,
     Union,
     Watermark,
 )
@@ -181,6 +183,23 @@ def _static_join(relation: StaticJoin) -> str:
     return f"{relation.how} on {keys}{condition}, {relation.table.table.num_rows} rows"
 
 
+def _stream_join(relation: StreamJoin) -> str:
+    left, right = (stream.schema for stream in relation.streams)
+    pairs = zip(*relation.keys, strict=True)
+    parts = [", ".join(f"{_column(mine, left)} = {_column(theirs, right)}" for mine, theirs in pairs)]
+    conditions = [(side.condition, schema) for side, schema in zip(relation.sides, (left, right), strict=True)]
+    for condition, schema in [*conditions, (relation.condition, left + right)]:
+        parts += [expression(condition, schema)] if condition is not None else []
+    for name, side, schema in zip(("left", "right"), relation.sides, (left, right), strict=True):
+        parts += [f"{name} ends by {_ending(side.ends, schema)}"] if side.ends is not None else []
+    return f"{relation.how} on {', '.join(parts)}"
+
+
+def _ending(ending: Ending, schema: Schema) -> str:
+    shifts = [f" {'+' if shift < 0 else '-'} {duration(abs(shift))}" for shift, _ in ending.shifts if shift]
+    return f"{_column(ending.column, schema)}{' or'.join(shifts)}"
+
+
 def _union(_: Union) -> str:
     return ""
 
@@ -243,4 +262,5 @@ _DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
     DeduplicateWithin: _deduplicate_within,
     EvalPython: _eval_python,
     MapBatches: _map_batches,
+    StreamJoin: _stream_join,
 }

@@ -60,7 +60,8 @@ class _Results(Expressions):
 @lowers_relation("Aggregate")
 def _aggregate(node: PlanNode, lower: PlanLowering) -> Lowered:
     grouping = node.expressions("groupingExpressions")
-    below, keys = _with_keys(lower(node.children[0]), grouping, lower)
+    below = lower(node.children[0])
+    below, keys = lower.with_columns(below, map(lower.expressions(below), grouping))
     pairs = list(zip(keys, grouping, strict=True))
     pairs.sort(key=lambda pair: is_session(below.relation, pair[0].index))
     keys, grouping = [key for key, _ in pairs], tuple(tree for _, tree in pairs)
@@ -71,21 +72,6 @@ def _aggregate(node: PlanNode, lower: PlanLowering) -> Lowered:
     names = [tree.fields["name"] for tree in named]
     relation = _relation(lower, below, keys, calls.calls, dict(zip(exprs, names, strict=True)))
     return lower.project(relation, exprs, names, map(expr_id, named))
-
-
-def _with_keys(below: Lowered, grouping: tuple[Tree, ...], lower: PlanLowering) -> tuple[Lowered, list[Column]]:
-    """`below` with a column for every grouping expression that is not one already, and the keys' columns."""
-    exprs = [lower.expressions(below)(tree) for tree in grouping]
-    computed = list(dict.fromkeys(expr for expr in exprs if not isinstance(expr, Column)))
-    if not computed:
-        return below, [expr for expr in exprs if isinstance(expr, Column)]
-    width = len(below.ids)
-    same = [Column(f.type, i) for i, f in enumerate(below.schema)]
-    names = [f.name for f in below.schema] + [f"_key{i}" for i in range(len(computed))]
-    # Nothing refers to the computed columns by an id of Catalyst's, which are never negative.
-    widened = lower.project(below, [*same, *computed], names, [*below.ids, *range(-len(computed), 0)])
-    places = {expr: Column(expr.type, width + i) for i, expr in enumerate(computed)}
-    return widened, [expr if isinstance(expr, Column) else places[expr] for expr in exprs]
 
 
 def _results(calls: _Calls, below: Lowered, keys: list[Column], grouping: tuple[Tree, ...]) -> _Results:

@@ -92,6 +92,20 @@ class PlanLowering:
             made, input_ = tuple(_substituted(expr, input_.exprs) for expr in made), input_.input
         return Lowered(self.intern(Project(schema, input_, made)), tuple(ids))
 
+    def with_columns(self, below: Lowered, exprs: Iterable[Expr]) -> tuple[Lowered, list[Column]]:
+        """`below` with a column, after its own, for each of `exprs` that is not one already; and their columns."""
+        wanted = list(exprs)
+        computed = list(dict.fromkeys(expr for expr in wanted if not isinstance(expr, Column)))
+        if not computed:
+            return below, [expr for expr in wanted if isinstance(expr, Column)]
+        width = len(below.ids)
+        same = [Column(f.type, i) for i, f in enumerate(below.schema)]
+        names = [f.name for f in below.schema] + [f"_key{i}" for i in range(len(computed))]
+        # Nothing refers to the computed columns by an id of Catalyst's, which are never negative.
+        widened = self.project(below, [*same, *computed], names, [*below.ids, *range(-len(computed), 0)])
+        places = {expr: Column(expr.type, width + i) for i, expr in enumerate(computed)}
+        return widened, [expr if isinstance(expr, Column) else places[expr] for expr in wanted]
+
 
 def _substituted(expr: Expr, columns: tuple[Expr, ...]) -> Expr:
     """`expr` with each of its columns replaced."""
@@ -122,6 +136,15 @@ def _nullable(expr: Expr, schema: Schema) -> bool:
     if isinstance(expr, Literal):
         return expr.value is None
     return not (isinstance(expr, Call) and expr.function in ("TimeWindow", "SessionWindow", "IsNull", "IsNotNull"))
+
+
+def event_time(below: Lowered) -> int | None:
+    """The column that is event time, None if there is none. Spark wants no more than one where state is kept."""
+    marked = [i for i, f in enumerate(below.schema) if f.event_time and below.ids[i] >= 0]
+    if len({below.ids[i] for i in marked}) > 1:
+        names = ", ".join(below.schema[i].name for i in marked)
+        raise UnsupportedPlan("event time", f"there are several such columns ({names}) where state is kept")
+    return marked[0] if marked else None
 
 
 def attribute(tree: Tree) -> tuple[Field, int]:

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from headway.dataflow.graph import Deduplicate, DeduplicateWithin
-from headway.dataflow.types import arrow_type
+from headway.dataflow.types import arrow_schema, arrow_type
 from headway.kernels.api import KeyedKernel, Outcome
 from headway.kernels.event_times import end_times, without_late
-from headway.kernels.hashing import hash_plain
+from headway.kernels.hashing import hash_keys
 from headway.kernels.keyed_rows import NEVER, Hashes, KeyedRows, Rows
-from headway.kernels.keys import flatten_all, same, unflatten
+from headway.kernels.keys import equal_rows, flatten_all, unflatten
 from headway.kernels.partials import batch_of
 
 _TIME = "ends"
@@ -24,6 +24,7 @@ class Deduplication(KeyedKernel):
 
     def __init__(self, relation: Deduplicate) -> None:
         self._relation = relation
+        self._schema = arrow_schema(relation.schema)
         self._keys = relation.keys[0]
         schema = relation.streams[0].schema
         fields = [pa.field(f"k{i}", arrow_type(schema[key].type)) for i, key in enumerate(self._keys)]
@@ -32,8 +33,8 @@ class Deduplication(KeyedKernel):
 
     def process(self, input: int, batch: pa.RecordBatch, watermark: int | None) -> Outcome:
         batch, late = without_late(batch, self._relation.time, watermark)
-        plain = flatten_all([batch.column(key) for key in self._keys])
-        hashes = hash_plain(plain).view(np.uint64)
+        keys = [batch.column(key) for key in self._keys]
+        plain, hashes = flatten_all(keys), hash_keys(keys)
         fresh = self._fresh(plain, hashes)
         if not len(fresh):
             return Outcome(late=late)
@@ -41,7 +42,7 @@ class Deduplication(KeyedKernel):
             batch, hashes = batch.take(pa.array(fresh)), hashes[fresh]
             plain = [column.take(pa.array(fresh)) for column in plain]
         self._keep(plain, hashes, self._times(batch))
-        return Outcome(batch, late, updated=len(fresh))
+        return Outcome(batch_of(batch.columns, self._schema, batch.num_rows), late, updated=len(fresh))
 
     def advance(self, watermark: int) -> Outcome:
         return Outcome(removed=sum(len(rows) for _, rows in self._known.end(watermark)))
@@ -52,8 +53,8 @@ class Deduplication(KeyedKernel):
 
     def restore(self, state: pa.Table) -> None:
         for batch in state.combine_chunks().to_batches():
-            plain = flatten_all(batch.columns[:-1])
-            self._keep(plain, hash_plain(plain).view(np.uint64), batch.column(_TIME).to_numpy())
+            keys = batch.columns[:-1]
+            self._keep(flatten_all(keys), hash_keys(keys), batch.column(_TIME).to_numpy())
 
     @property
     def rows(self) -> int:
@@ -73,7 +74,7 @@ class Deduplication(KeyedKernel):
         """The first row of every key that is not known, in order."""
         fresh = np.ones(len(hashes), np.bool_)
         for found in self._known.find(hashes):
-            equal = _equal(plain, found.asked, found.segment.rows.columns, found.rows)
+            equal = equal_rows(plain, found.asked, found.segment.rows.columns, found.rows)
             fresh[found.asked[equal]] = False
         return np.sort(_firsts(plain, hashes, np.flatnonzero(fresh)))
 
@@ -93,17 +94,7 @@ def _firsts(plain: Sequence[pa.Array], hashes: Hashes, rows: Rows) -> Rows:
     if len(first) == len(rows):
         return rows
     others = np.flatnonzero(first[group] != np.arange(len(rows)))
-    differ = ~_equal(plain, rows[others], plain, rows[first[group[others]]])
+    differ = ~equal_rows(plain, rows[others], plain, rows[first[group[others]]])
     # Keys that are not equal though their hashes are have firsts of their own.
     alone = _firsts(plain, hashes, rows[others[differ]]) if differ.any() else rows[:0]
     return np.concatenate([rows[first], alone])
-
-
-def _equal(
-    left: Sequence[pa.Array], at: Rows, right: Sequence[pa.Array], there: Rows
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Where the rows `at` of `left` equal the rows `there` of `right`."""
-    equal = np.ones(len(at), np.bool_)
-    for mine, theirs in zip(left, right, strict=True):
-        equal &= same(mine.take(pa.array(at)), theirs.take(pa.array(there)))
-    return equal

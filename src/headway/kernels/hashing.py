@@ -23,14 +23,18 @@ def hash_plain(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
     return hashes
 
 
+def hash_keys(columns: Sequence[pa.Array]) -> npt.NDArray[np.uint64]:
+    """One hash per row of key columns. There must be at least one column."""
+    return hash_plain(flatten_all([_telling(column) for column in columns])).view(np.uint64)
+
+
 def bucket_ids(columns: Sequence[pa.Array], count: int) -> pa.Array:
     """The bucket of every row, int32 in 0..count-1. There must be at least one column.
 
     >>> bucket_ids([pa.array([0.0, -0.0, None])], 128).to_pylist()[:2]
     [108, 108]
     """
-    hashes = hash_plain(flatten_all([_telling(column) for column in columns]))
-    return pa.array((hashes.view(np.uint64) % np.uint64(count)).astype(np.int32))
+    return pa.array((hash_keys(columns) % np.uint64(count)).astype(np.int32))
 
 
 def _telling(column: pa.Array) -> pa.Array:

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -19,7 +17,7 @@ from headway.dataflow.graph import StaticJoin
 from headway.dataflow.types import arrow_schema
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.hashing import hash_plain
-from headway.kernels.keys import flatten_all, same
+from headway.kernels.keys import equal_rows, flatten_all
 
 Rows = npt.NDArray[np.int64]
 
@@ -69,14 +67,8 @@ class StaticProbe:
         at = np.arange(len(pair)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(starts, counts)
         same = self._hashes[at] == hashes[pair]
         stream, at = present[pair[same]], at[same]
-        equal = self._equal(keys, stream, at)
+        equal = equal_rows(keys, stream, self._keys, at)
         return stream[equal], self._rows[at[equal]]
-
-    def _equal(self, keys: Sequence[pa.Array], stream: Rows, at: Rows) -> npt.NDArray[np.bool_]:
-        equal = np.ones(len(stream), np.bool_)
-        for mine, theirs in zip(keys, self._keys, strict=True):
-            equal &= same(mine.take(pa.array(stream)), theirs.take(pa.array(at)))
-        return equal
 
     def _joined(self, batch: pa.RecordBatch, stream: Rows, table: pa.Array) -> pa.RecordBatch:
         left = batch.take(pa.array(stream)).columns

@@ -5,6 +5,7 @@
 2. A filter says of a hash that it may be there: most rows of most streams find nothing, and cost one look.
 3. A segment is put in order of hashes when it is first looked through, in order of times when the first of its rows
    ends. Ended rows are skipped, and leave for good when they are half of their segment.
+4. The first bits of a hash are enough for its order, and 16 at a time are sorted several times as fast as all.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Hashes = npt.NDArray[np.uint64]
+Prefixes = npt.NDArray[np.uint32]
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 NEVER = 2**63 - 1
 """The time of a row that never ends."""
-_FAN = 4
+_FAN = 8
 _LARGEST = 1 << 22
 """Rows of a segment that is not merged any more: Arrow's columns of text hold two gigabytes."""
 _SLOTS = 16
@@ -52,10 +54,21 @@ class Segment:
         return int(self.times.min())
 
     @cached_property
-    def by_hash(self) -> tuple[Hashes, Rows]:
-        """The hashes in order, and the row of each."""
-        order = np.argsort(self.hashes)
-        return self.hashes[order], order
+    def bits(self) -> int:
+        """How many of the first bits of a hash tell most rows apart."""
+        return 16 if len(self.hashes) <= 1 << 16 else 32
+
+    @cached_property
+    def by_hash(self) -> tuple[Prefixes, Rows]:
+        """The first bits of the hashes in order, and the row of each."""
+        prefixes = self.prefixes(self.hashes)
+        order = np.argsort(prefixes.astype(np.uint16), kind="stable")
+        if self.bits == 32:
+            order = order[np.argsort((prefixes >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
+        return prefixes[order], order
+
+    def prefixes(self, hashes: Hashes) -> Prefixes:
+        return (hashes >> np.uint64(64 - self.bits)).astype(np.uint32)
 
     @cached_property
     def by_time(self) -> tuple[Rows, Rows]:
@@ -168,13 +181,13 @@ def _count(flags: Flags) -> int:
 def _look(segment: Segment, asked: Rows, wanted: Hashes) -> Found:
     """The rows of `segment` with a hash of `wanted`, which is in order; `asked` tells which those are."""
     ordered, order = segment.by_hash
-    starts = np.searchsorted(ordered, wanted)
-    there = starts < len(ordered)
-    there[there] = ordered[starts[there]] == wanted[there]
-    asked, starts = asked[there], starts[there]
-    counts = np.searchsorted(ordered, wanted[there], "right") - starts
+    prefixes = segment.prefixes(wanted)
+    starts = np.searchsorted(ordered, prefixes)
+    counts = np.searchsorted(ordered, prefixes, "right") - starts
     at = np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)
-    return Found(segment, np.repeat(asked, counts), order[at])
+    pair, rows = np.repeat(np.arange(len(asked)), counts), order[at]
+    same = segment.hashes[rows] == wanted[pair]
+    return Found(segment, asked[pair[same]], rows[same])
 
 
 def _merged(segments: list[Segment], until: int) -> Segment:

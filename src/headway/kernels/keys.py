@@ -54,8 +54,17 @@ def flatten_all(arrays: Sequence[pa.Array]) -> list[pa.Array]:
     return [plain for array in arrays for plain in flatten(array)]
 
 
-def same(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
-    """Where two plain columns are equal; nulls are equal too."""
+def equal_rows(
+    left: Sequence[pa.Array], at: npt.NDArray[np.int64], right: Sequence[pa.Array], there: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Where the rows `at` of the plain columns `left` equal the rows `there` of `right`; nulls are equal."""
+    equal = np.ones(len(at), np.bool_)
+    for mine, theirs in zip(left, right, strict=True):
+        equal &= _same(mine.take(pa.array(at)), theirs.take(pa.array(there)))
+    return equal
+
+
+def _same(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
     same = pc.equal(left, right)
     if same.null_count:
         same = pc.if_else(same.is_valid(), same, pc.and_(left.is_null(), right.is_null()))
