@@ -38,6 +38,8 @@ _ORDERED = {
     "GreaterThanOrEqual": (1, 0, True),
 }
 """Which argument is the lower one, which the higher, and whether they may be equal."""
+_UNITS = {"DAY": 86_400_000_000, "MICROSECOND": 1}
+"""Microseconds, of what intervals of the calendar are made of; a day is one of 24 hours here, as in Spark."""
 
 
 def stream_join(node: PlanNode, lower: PlanLowering, join_type: str) -> Lowered:
@@ -153,6 +155,9 @@ def _terms(expr: Expr, sign: int) -> _Sum | None:
     assert isinstance(expr, Call)
     if expr.function == "TimestampAddInterval":
         return _plus(_terms(expr.args[0], sign), _Sum((), sign * float(expr.option("micros"))))
+    if expr.function == "TimestampAdd" and isinstance(expr.args[0], Literal) and expr.option("unit") in _UNITS:
+        micros = float(expr.args[0].value or 0) * _UNITS[expr.option("unit")]
+        return _plus(_terms(expr.args[1], sign), _Sum((), sign * micros))
     if expr.function in ("Add", "Subtract"):
         return _plus(_terms(expr.args[0], sign), _terms(expr.args[1], sign if expr.function == "Add" else -sign))
     if expr.function == "UnaryMinus":
