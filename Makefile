@@ -23,7 +23,7 @@ bench: $(READY)
 
 lock: $(READY)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --extra java --group dev --universal --generate-hashes \
+	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --extra java --extra kafka --extra delta --group dev --universal --generate-hashes \
 		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --output-file requirements-dev.lock
 
 clean:
