@@ -5,7 +5,7 @@ ARGS ?=
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo test check bench coverage lock clean
 
 demo: $(READY)
 	$(BIN)/python -m headway.demo $(ARGS)
@@ -20,6 +20,9 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench $(ARGS)
+
+coverage: $(READY)
+	$(BIN)/python -m headway.coverage $(ARGS)
 
 lock: $(READY)
 	$(BIN)/pip install --quiet uv

@@ -96,3 +96,8 @@ def _stack(tree: Tree, lowering: Expressions) -> Expr:
 
 def _typed(values: list[Expr], kinds: list[T.DataType]) -> tuple[Expr, ...]:
     return tuple(Literal(k, None) if isinstance(v.type, T.NullType) else v for v, k in zip(values, kinds, strict=True))
+
+
+def known() -> frozenset[str]:
+    """The names of all generators that can be lowered."""
+    return frozenset(_GENERATORS)

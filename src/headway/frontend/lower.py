@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from headway.dataflow.graph import Relation, Source
 from headway.dataflow.stages import sources
 from headway.dataflow.types import Schema, arrow_schema
+from headway.errors import UnsupportedPlan
 from headway.frontend.plan import read_plan
 from headway.frontend.relations import PlanLowering
 
@@ -36,5 +37,13 @@ def lower(df: DataFrame) -> LoweredQuery:
     if named != root.schema:
         root = replace(root, schema=named)
     arrow_schema(named)
+    _refuse_intervals(named)
     schema = tuple(f._replace(nullable=out.nullable) for f, out in zip(named, fields, strict=True))
     return LoweredQuery(root, sources(root), schema)
+
+
+def _refuse_intervals(schema: Schema) -> None:
+    """Intervals are values inside a query; no sink writes them as Spark does."""
+    for field in schema:
+        if "interval" in field.type.simpleString():
+            raise UnsupportedPlan(f"type {field.type.simpleString()} of column {field.name}", "no sink takes intervals")

@@ -172,3 +172,8 @@ def lowers_relation(*names: str) -> Callable[[RelationFunction], RelationFunctio
         return function
 
     return register
+
+
+def known() -> frozenset[str]:
+    """The names of all plan nodes that can be lowered."""
+    return frozenset(_RELATIONS)

@@ -41,6 +41,11 @@ def _lowered(node: PlanNode, lower: PlanLowering, name: str, options: dict[str, 
     output = [attribute(tree) for tree in node.expressions("output")]
     schema = tuple(field for field, _ in output)
     arrow_schema(schema)
+    for field in schema:
+        if "interval" in field.type.simpleString():
+            raise UnsupportedPlan(
+                f"type {field.type.simpleString()} of column {field.name}", "no source gives intervals"
+            )
     if any(f.name == "_metadata" and isinstance(f.type, T.StructType) for f in schema):
         raise UnsupportedPlan("column _metadata", "the hidden columns of file sources are not supported")
     lower_case = tuple(sorted((key.lower(), str(value)) for key, value in options.items()))

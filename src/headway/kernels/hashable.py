@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headway.errors import UnsupportedPlan
+from headway.kernels.lists import lists_of
 
 _WIDEST_LONG_DECIMAL = 18
 
@@ -53,13 +56,25 @@ def hashable(array: pa.Array) -> Words | Bytes:
         return Words(_float_bits(array))
     if pa.types.is_boolean(kind):
         return Words(pc.fill_null(array, False).to_numpy(zero_copy_only=False).astype(np.uint32))
-    if pa.types.is_timestamp(kind) or kind == pa.int64():
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or kind == pa.int64():
         return Words(_integers(array.view(pa.int64())).view(np.uint64))
     if pa.types.is_date32(kind):
         return Words(_integers(array.view(pa.int32())).view(np.uint32))
     if pa.types.is_signed_integer(kind):
         return Words(_integers(array).astype(np.int32).view(np.uint32))
     raise UnsupportedPlan(f"hash of {kind}")
+
+
+def hash_lists(
+    array: pa.Array, seeds: npt.NDArray[Any], hash_values: Callable[..., npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    """`seeds` with the elements of each row hashed into them, one after the other, by `hash_values(column, seeds)`."""
+    found = lists_of(array)
+    seeds = seeds.copy()
+    for place in range(int(found.lengths.max(initial=0))):
+        rows = np.flatnonzero(found.lengths > place)
+        seeds[rows] = hash_values(found.values.take(pa.array(found.starts[rows] + place)), seeds[rows])
+    return seeds
 
 
 def _integers(array: pa.Array) -> npt.NDArray[np.signedinteger]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headway.kernels.hashable import Bytes, hashable
+from headway.kernels.hashable import Bytes, hash_lists, hashable
 
 Hashes = npt.NDArray[np.uint32]
 
@@ -32,6 +32,8 @@ def _hash_column(array: pa.Array, seeds: Hashes) -> Hashes:
         for field in array.flatten():
             seeds = _hash_column(field, seeds)
         return seeds
+    if pa.types.is_list(array.type) or pa.types.is_map(array.type):
+        return hash_lists(array, seeds, _hash_column)
     column = hashable(array)
     with np.errstate(over="ignore"):
         hashed = _hash_bytes(column, seeds) if isinstance(column, Bytes) else _hash_words(column.values, seeds)

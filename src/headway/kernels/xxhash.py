@@ -1,7 +1,7 @@
 """Spark's `xxhash64`, exact, over whole columns.
 
 1. A null leaves the hash at its seed; several columns are hashed one into the next, the hash so far as the seed.
-2. A struct is hashed as its fields, in order.
+2. A struct is hashed as its fields, in order; an array as its elements.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headway.kernels.hashable import Bytes, hashable
+from headway.kernels.hashable import Bytes, hash_lists, hashable
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -43,6 +43,8 @@ def hash_column(array: pa.Array, seeds: Hashes) -> Hashes:
         for field in array.flatten():
             seeds = hash_column(field, seeds)
         return seeds
+    if pa.types.is_list(array.type) or pa.types.is_map(array.type):
+        return hash_lists(array, seeds, hash_column)
     column = hashable(array)
     with np.errstate(over="ignore"):
         if isinstance(column, Bytes):

@@ -6,12 +6,14 @@ from headway.frontend.expressions import (
     casts,
     collections,
     comparison,
+    intervals,
     json,
     lambdas,
     leaves,
     logic,
     math,
     strings,
+    text,
     times,
 )
 from headway.frontend.expressions.registry import Lowering, known, lowers
@@ -23,6 +25,7 @@ __all__ = [
     "casts",
     "collections",
     "comparison",
+    "intervals",
     "json",
     "known",
     "lambdas",
@@ -31,5 +34,6 @@ __all__ = [
     "lowers",
     "math",
     "strings",
+    "text",
     "times",
 ]

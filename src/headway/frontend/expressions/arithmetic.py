@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Expr
 from headway.errors import UnsupportedPlan
+from headway.frontend.expressions.intervals import INTERVALS, combined
 from headway.frontend.expressions.modes import eval_mode
 from headway.frontend.expressions.registry import Lowering, lowers
 from headway.frontend.tree import Tree
@@ -26,6 +27,8 @@ _MIN_ADJUSTED_SCALE = 6
 @lowers("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod")
 def _binary(tree: Tree, lowering: Lowering) -> Expr:
     left, right = lowering(tree.child("left")), lowering(tree.child("right"))
+    if tree.name in ("Add", "Subtract") and isinstance(left.type, INTERVALS):
+        return combined(tree, (left, right))
     mode = eval_mode(tree, lowering)
     result = _result_type(tree, left.type, right.type)
     if mode == "TRY" and tree.name in ("Add", "Subtract", "Multiply") and isinstance(result, T.IntegralType):
@@ -36,6 +39,8 @@ def _binary(tree: Tree, lowering: Lowering) -> Expr:
 @lowers("UnaryMinus", "Abs")
 def _unary(tree: Tree, lowering: Lowering) -> Expr:
     child = lowering(tree.children[0])
+    if isinstance(child.type, INTERVALS):
+        return combined(tree, (child,))
     _require_number(tree, child.type)
     return Call(child.type, tree.name, (child,), (("ansi", eval_mode(tree, lowering) == "ANSI"),))
 

@@ -2,7 +2,8 @@
 
 Calls, without options unless said: `And`, `Or`, `Not`; `IsNull`, `IsNotNull`, `IsNaN`; `AtLeastNNonNulls(values...)`
 with option `n`; `In(value, candidates...)`, also for Catalyst's `InSet`; `Coalesce(values...)`; `If(condition, then,
-else)`; `CaseWhen(condition, value, condition, value, ..., else)`, where there is always an else; `NaNvl(value, other)`.
+else)`; `CaseWhen(condition, value, condition, value, ..., else)`, where there is always an else; `NaNvl(value, other)`;
+`RaiseError(class, parameters)`, `TryEval(value)`: null where it fails.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pyspark.sql import types as T
 from headway.dataflow.expr import Call, Expr, Literal
 from headway.dataflow.types import arrow_type
 from headway.errors import UnsupportedPlan
+from headway.frontend.expressions.leaves import spark_type
 from headway.frontend.expressions.registry import Lowering, lowers
 from headway.frontend.tree import Tree
 
@@ -63,6 +65,17 @@ def _case(tree: Tree, lowering: Lowering) -> Expr:
     if len(args) % 2 == 0:
         args += (Literal(result, None),)
     return Call(result, tree.name, args)
+
+
+@lowers("RaiseError")
+def _raise(tree: Tree, lowering: Lowering) -> Expr:
+    return Call(spark_type(tree.fields["dataType"]), tree.name, _children(tree, lowering))
+
+
+@lowers("TryEval")
+def _try(tree: Tree, lowering: Lowering) -> Expr:
+    child = lowering(tree.children[0])
+    return Call(child.type, tree.name, (child,))
 
 
 @lowers("NaNvl")

@@ -7,9 +7,11 @@ option `seed`; `Conv`, `Floor` and `Ceil` have the option `ansi`.
 
 from __future__ import annotations
 
+import math
+
 from pyspark.sql import types as T
 
-from headway.dataflow.expr import Call, Expr
+from headway.dataflow.expr import Call, Expr, Literal
 from headway.errors import UnsupportedPlan
 from headway.frontend.expressions.registry import Lowering, lowers
 from headway.frontend.expressions.simple import arguments, constant, lowers_all
@@ -41,6 +43,19 @@ lowers_all(
 )
 lowers_all(T.LongType(), "Factorial")
 lowers_all(T.StringType(), "Bin")
+
+
+@lowers("Pi", "EulerNumber")
+def _number(tree: Tree, lowering: Lowering) -> Expr:
+    return Literal(T.DoubleType(), math.pi if tree.name == "Pi" else math.e)
+
+
+@lowers("WidthBucket")
+def _width_bucket(tree: Tree, lowering: Lowering) -> Expr:
+    args = arguments(tree, lowering)
+    if not isinstance(args[0].type, T.DoubleType):
+        raise UnsupportedPlan(f"expression WidthBucket of {args[0].type.simpleString()}")
+    return Call(T.LongType(), tree.name, args)
 
 
 @lowers("Conv")

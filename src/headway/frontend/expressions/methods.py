@@ -60,3 +60,8 @@ def _invoke(tree: Tree, lowering: Lowering) -> Expr:
     if evaluator is None:
         raise UnsupportedPlan(f"expression Invoke of {name}")
     return evaluator(tree, fields, tuple(map(lowering, given)))
+
+
+def known() -> frozenset[str]:
+    """The methods and the classes of objects that can be lowered, methods as "class.method"."""
+    return frozenset(f"{owner}.{method}" for owner, method in _METHODS) | frozenset(_EVALUATORS) | {".evaluate"}

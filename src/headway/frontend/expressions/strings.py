@@ -44,10 +44,7 @@ def _decoded(tree: Tree, lowering: Lowering) -> Expr:
 
 @lowers("ConcatWs")
 def _concat_ws(tree: Tree, lowering: Lowering) -> Expr:
-    args = arguments(tree, lowering)
-    if any(not isinstance(arg.type, T.StringType) for arg in args):
-        raise UnsupportedPlan("expression ConcatWs", "it has arrays among its arguments")
-    return Call(_STRING, "ConcatWs", args)
+    return Call(_STRING, "ConcatWs", arguments(tree, lowering))
 
 
 @lowers("Concat", "Substring", "Reverse", "Overlay")

@@ -7,7 +7,8 @@ Calls have Catalyst's children as arguments, in order; those that look at a cloc
 `MonthsBetween(a, b)` with option `rounds`;
 `TimestampAddInterval(time)` with `micros`, `TimestampAddYMInterval(time)` and `DateAddYMInterval(date)` with `months`;
 `TimestampAdd(quantity, time)` and `TimestampDiff(start, end)` with option `unit`; `NextDay(date)` with option `day`
-(0 is Monday); `FromUTCTimestamp(time)`, `ToUTCTimestamp(time)` with the named `time_zone`.
+(0 is Monday); `ConvertTimezone(time)` with `source` and `target`;
+`FromUTCTimestamp(time)`, `ToUTCTimestamp(time)` with the named `time_zone`.
 """
 
 from __future__ import annotations
@@ -132,9 +133,26 @@ def _make_date(tree: Tree, lowering: Lowering) -> Expr:
 
 @lowers("MakeTimestamp")
 def _make_timestamp(tree: Tree, lowering: Lowering) -> Expr:
-    if len(tree.children) > 6:
-        raise UnsupportedPlan("expression MakeTimestamp", "it has a time zone of its own")
-    return _zoned(tree, lowering, spark_type(tree.fields["dataType"]), ("ansi", tree.fields["failOnError"]))
+    args = arguments(tree, lowering)
+    zone = zone_option(tree, lowering)
+    if len(args) > 6:
+        zone = ("time_zone", _zone_name(tree, args[6]))
+    options = (zone, ("ansi", tree.fields["failOnError"]))
+    return Call(spark_type(tree.fields["dataType"]), tree.name, args[:6], options)
+
+
+@lowers("ConvertTimezone")
+def _convert_timezone(tree: Tree, lowering: Lowering) -> Expr:
+    source, target, time = arguments(tree, lowering)
+    options = (("source", _zone_name(tree, source)), ("target", _zone_name(tree, target)))
+    return Call(time.type, tree.name, (time,), options)
+
+
+def _zone_name(tree: Tree, zone: Expr) -> str:
+    name = constant(tree, "time zone", zone)
+    if name is None:
+        raise UnsupportedPlan(f"expression {tree.name}", "its time zone is null")
+    return str(name)
 
 
 @lowers("TimestampAddInterval", "TimeAdd")
@@ -145,7 +163,9 @@ def _add_day_time(tree: Tree, lowering: Lowering) -> Expr:
     time, interval = arguments(tree, lowering)
     if not isinstance(interval.type, T.DayTimeIntervalType):
         raise UnsupportedPlan(f"expression {tree.name} of {interval.type.simpleString()}")
-    options = (zone_option(tree, lowering), ("micros", _amount(tree, interval)))
+    if not isinstance(interval, Literal) or interval.value is None:
+        return Call(time.type, "TimestampPlusInterval", (time, interval), (zone_option(tree, lowering),))
+    options = (zone_option(tree, lowering), ("micros", int(interval.value)))
     return Call(time.type, "TimestampAddInterval", (time,), options)
 
 
@@ -161,20 +181,17 @@ def _add_calendar(tree: Tree, lowering: Lowering, days: Expr, micros: Expr) -> E
 @lowers("TimestampAddYMInterval")
 def _add_year_month(tree: Tree, lowering: Lowering) -> Expr:
     time, interval = arguments(tree, lowering)
-    return Call(time.type, tree.name, (time,), (zone_option(tree, lowering), ("months", _amount(tree, interval))))
+    if not isinstance(interval, Literal) or interval.value is None:
+        return Call(time.type, "TimestampPlusMonths", (time, interval), (zone_option(tree, lowering),))
+    return Call(time.type, tree.name, (time,), (zone_option(tree, lowering), ("months", int(interval.value))))
 
 
 @lowers("DateAddYMInterval")
 def _date_add_year_month(tree: Tree, lowering: Lowering) -> Expr:
     date, interval = arguments(tree, lowering)
-    return Call(_DATE, tree.name, (date,), (("months", _amount(tree, interval)),))
-
-
-def _amount(tree: Tree, interval: Expr) -> int:
-    amount = constant(tree, "interval", interval)
-    if amount is None:
-        raise UnsupportedPlan(f"expression {tree.name}", "its interval is null")
-    return int(amount)
+    if not isinstance(interval, Literal) or interval.value is None:
+        return Call(_DATE, "DatePlusMonths", (date, interval))
+    return Call(_DATE, tree.name, (date,), (("months", int(interval.value)),))
 
 
 @lowers("TimestampAdd")
@@ -199,10 +216,7 @@ def _unit(tree: Tree) -> str:
 @lowers("FromUTCTimestamp", "ToUTCTimestamp")
 def _utc(tree: Tree, lowering: Lowering) -> Expr:
     time, zone = arguments(tree, lowering)
-    name = constant(tree, "time zone", zone)
-    if name is None:
-        raise UnsupportedPlan(f"expression {tree.name}", "its time zone is null")
-    return Call(_TIMESTAMP, tree.name, (time,), (("time_zone", name),))
+    return Call(_TIMESTAMP, tree.name, (time,), (("time_zone", _zone_name(tree, zone)),))
 
 
 @lowers("NextDay")

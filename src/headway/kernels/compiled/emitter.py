@@ -233,6 +233,11 @@ def compiles(*names: str) -> Callable[[Compiles], Compiles]:
     return register
 
 
+def compilable() -> frozenset[str]:
+    """The names of all expression classes that have a compiled form."""
+    return frozenset(_COMPILES)
+
+
 def compile_call(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     found = _COMPILES.get(call.function)
     if found is None:

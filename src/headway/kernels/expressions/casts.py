@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headway.dataflow.expr import Call
 from headway.dataflow.types import arrow_type
 from headway.errors import UnsupportedPlan
 from headway.kernels.expressions import cast_decimals, cast_numbers, cast_parsing, cast_printing, cast_times
+from headway.kernels.expressions.cast_nested import cast_nested
 from headway.kernels.expressions.cast_rules import CastFunction, Casting
 from headway.kernels.expressions.registry import evaluates
 from headway.kernels.expressions.vectors import fail_at, only, valid
@@ -32,9 +32,13 @@ _FUNCTIONS: dict[tuple[str, str], CastFunction] = {
 def _cast(call: Call, args: Sequence[pa.Array]) -> pa.Array:
     (source,) = args
     target = arrow_type(call.type)
-    if pa.types.is_null(source.type) or source.type == target:
-        return pc.cast(source, target)
+    if source.type == target:
+        return source
+    if pa.types.is_null(source.type):
+        return pa.nulls(len(source), target)
     tries = call.function == "TryCast"
+    if pa.types.is_nested(source.type):
+        return cast_nested(call, source, _cast)
     casting = Casting(call.args[0].type, call.type, call.option("time_zone"), tries or call.option("ansi"))
     function = _FUNCTIONS.get((_kind(source.type), _kind(target)))
     if function is None:

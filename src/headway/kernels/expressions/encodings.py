@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import math
 import re
 import zlib
 from collections.abc import Sequence
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 
 from headway.dataflow.expr import Call
+from headway.kernels.expressions import vectors
 from headway.kernels.expressions.registry import RowError, evaluates
 from headway.kernels.expressions.rowwise import per_distinct, per_row
+from headway.kernels.expressions.vectors import numbers, valid
 
 Args = Sequence[pa.Array]
 
 _SHA2 = {0: hashlib.sha256, 224: hashlib.sha224, 256: hashlib.sha256, 384: hashlib.sha384, 512: hashlib.sha512}
 _MIME_LINE = 76
+_BITMAP_BITS = 32768
 _SOUNDS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", strict=True))
 
 
@@ -180,3 +185,47 @@ def _format_number(call: Call, args: Args) -> pa.Array:
         return f"{exact:,.{places}f}"
 
     return per_row(format_one, args, pa.string())
+
+
+@evaluates("Hmac")
+def _hmac(call: Call, args: Args) -> pa.Array:
+    def signed(key: bytes, message: bytes) -> bytes:
+        if not key:
+            raise RowError("[INVALID_PARAMETER_VALUE] hmac needs a key that is not empty")
+        return hmac.digest(key, message, call.option("digest"))
+
+    return per_row(signed, args, pa.binary())
+
+
+@evaluates("ToBase32")
+def _to_base32(call: Call, args: Args) -> pa.Array:
+    return per_distinct(lambda raw: base64.b32encode(raw).decode(), args[0], pa.string())
+
+
+@evaluates("BytePad")
+def _byte_pad(call: Call, args: Args) -> pa.Array:
+    def padded(raw: bytes, width: int, pad: bytes) -> bytes:
+        missing = width - len(raw)
+        if missing <= 0 or not pad:
+            return raw[: max(width, 0)]
+        fill = (pad * (missing // len(pad) + 1))[:missing]
+        return fill + raw if call.option("left") else raw + fill
+
+    return per_row(padded, args, pa.binary())
+
+
+@evaluates("BitmapBitPosition", "BitmapBucketNumber")
+def _bitmap_place(call: Call, args: Args) -> pa.Array:
+    values = numbers(args[0]).astype(np.int64)
+    positive = values > 0
+    if call.function == "BitmapBitPosition":
+        places = np.where(positive, values - 1, -values) % _BITMAP_BITS
+    else:
+        whole = np.abs(np.where(positive, values - 1, values)) // _BITMAP_BITS
+        places = np.where(positive, 1 + whole, -whole)
+    return vectors.column(places, pa.int64(), valid(args[0]))
+
+
+@evaluates("BitmapCount")
+def _bitmap_count(call: Call, args: Args) -> pa.Array:
+    return per_distinct(lambda raw: int.from_bytes(raw, "big").bit_count(), args[0], pa.int64())

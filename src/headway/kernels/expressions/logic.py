@@ -95,6 +95,27 @@ def _coalesce(call: Call, batch: pa.RecordBatch) -> pa.Array:
     return values.cast(arrow_type(call.type))
 
 
+@evaluates_lazily("RaiseError")
+def _raise(call: Call, batch: pa.RecordBatch) -> pa.Array:
+    if batch.num_rows:
+        name, parameters = (evaluate(arg, batch.slice(0, 1))[0].as_py() for arg in call.args)
+        text = ", ".join(f"{key}: {value}" for key, value in parameters or ())
+        raise RowError(f"[{name}] {text.removeprefix('errorMessage: ')}")
+    return pa.nulls(0, arrow_type(call.type))
+
+
+@evaluates_lazily("TryEval")
+def _try(call: Call, batch: pa.RecordBatch) -> pa.Array:
+    """Halves, where there is an error, until it stands alone."""
+    try:
+        return evaluate(call.args[0], batch)
+    except RowError:
+        if batch.num_rows == 1:
+            return pa.nulls(1, arrow_type(call.type))
+    half = batch.num_rows // 2
+    return pa.concat_arrays([_try(call, batch.slice(0, half)), _try(call, batch.slice(half))])
+
+
 @evaluates_lazily("NaNvl")
 def _nanvl(call: Call, batch: pa.RecordBatch) -> pa.Array:
     values = evaluate(call.args[0], batch)

@@ -158,3 +158,19 @@ def _converted(text: str, source: int, target: int, ansi: bool) -> str | None:
         value, negative = _UNSIGNED - value, True
     written = np.base_repr(value, abs(target))
     return "-" + written if negative and target < 0 else written
+
+
+@evaluates("WidthBucket")
+def _width_bucket(call: Call, args: Sequence[pa.Array]) -> pa.Array:
+    value, low, high, count = (numbers(arg) for arg in args)
+    sound = ~np.isnan(value) & np.isfinite(low) & np.isfinite(high) & (low != high)
+    rows = valid(*args) & sound & (count > 0) & (count < np.iinfo(np.int64).max)
+    # Buckets may go down; then all is the other way round.
+    sign = np.where(low < high, 1.0, -1.0)
+    with np.errstate(all="ignore"):
+        inside = count.astype(np.float64) * (value - low) / (high - low)
+    below, above = sign * value < sign * low, sign * value >= sign * high
+    place = np.where(
+        below, 0, np.where(above, count + 1, np.where(rows & ~below & ~above, inside, 0).astype(np.int64) + 1)
+    )
+    return column(np.where(rows, place, 0), pa.int64(), rows)

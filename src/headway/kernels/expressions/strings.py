@@ -5,7 +5,7 @@ Characters are Unicode code points. Constant arguments take Arrow's kernels, oth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -58,6 +58,8 @@ def _concat(call: Call, args: Args) -> pa.Array:
 @evaluates("ConcatWs")
 def _concat_ws(call: Call, args: Args) -> pa.Array:
     separator, *parts = args
+    if any(pa.types.is_list(part.type) for part in parts):
+        return _joined(args)
     # Arrow's own way to skip nulls loses the rows that have nothing else.
     pieces = [pc.fill_null(pc.binary_join_element_wise(separator, part, ""), "") for part in parts]
     if not pieces or not is_constant(call, 0):
@@ -68,8 +70,16 @@ def _concat_ws(call: Call, args: Args) -> pa.Array:
 
 def _joined(args: Args) -> pa.Array:
     rows = zip(*(array.to_pylist() for array in args), strict=True)
-    texts = [None if sep is None else sep.join(part for part in parts if part is not None) for sep, *parts in rows]
-    return pa.array(texts, pa.string())
+    return pa.array([None if sep is None else sep.join(_texts(parts)) for sep, *parts in rows], pa.string())
+
+
+def _texts(parts: Sequence[Any]) -> Iterator[str]:
+    """The texts among `parts`, and in the arrays among them, that are not null."""
+    for part in parts:
+        if isinstance(part, list):
+            yield from _texts(part)
+        elif part is not None:
+            yield part
 
 
 @evaluates("Substring")

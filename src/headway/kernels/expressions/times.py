@@ -227,3 +227,9 @@ def _from_utc(call: Call, args: Args) -> pa.Array:
 @evaluates("ToUTCTimestamp")
 def _to_utc(call: Call, args: Args) -> pa.Array:
     return result(call, zone(call.option("time_zone")).instants(numbers(args[0])), *args)
+
+
+@evaluates("ConvertTimezone")
+def _convert_timezone(call: Call, args: Args) -> pa.Array:
+    instants = zone(call.option("source")).instants(numbers(args[0]))
+    return result(call, zone(call.option("target")).local(instants), *args)

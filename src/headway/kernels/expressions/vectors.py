@@ -17,8 +17,8 @@ Mask = npt.NDArray[np.bool_]
 
 
 def numbers(array: pa.Array) -> Vector:
-    """The column as numpy numbers: days of dates, microseconds of timestamps; zero where it is null."""
-    if pa.types.is_timestamp(array.type):
+    """The column as numpy numbers: days of dates, microseconds of times and durations; zero where it is null."""
+    if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
         array = array.view(pa.int64())
     elif pa.types.is_date32(array.type):
         array = array.view(pa.int32())
@@ -46,7 +46,7 @@ def valid(*arrays: pa.Array) -> Mask:
 def column(values: Vector, kind: pa.DataType, rows: Mask | None = None) -> pa.Array:
     """`values` as an Arrow column of `kind`, null outside `rows`."""
     mask = None if rows is None or bool(rows.all()) else ~rows
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return pa.array(np.asarray(values, np.int64), pa.int64(), mask=mask).view(kind)
     if pa.types.is_date32(kind):
         return pa.array(np.asarray(values, np.int32), pa.int32(), mask=mask).view(kind)

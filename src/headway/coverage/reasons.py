@@ -1,0 +1,92 @@
+"""Why some of Spark's plan nodes and functions are not native, in words, and which plan nodes streams may have."""
+
+from __future__ import annotations
+
+PLAN_NODES = {
+    "StreamingRelation": "`spark.readStream` of files",
+    "StreamingRelationV2": "`spark.readStream` of all other sources",
+    "Project": "`select`, `withColumn`, …",
+    "Filter": "`where`",
+    "SubqueryAlias": "`alias`",
+    "View": "views of streams",
+    "Repartition": "`repartition`, `coalesce`",
+    "RepartitionByExpression": "`repartition` by columns",
+    "Expand": "`window` that overlaps, `rollup`, `cube`",
+    "Generate": "`explode`, `posexplode`, `inline`, `stack`, `json_tuple`",
+    "Union": "`union`",
+    "Join": "`join`",
+    "Aggregate": "`groupBy`, `agg`",
+    "EventTimeWatermark": "`withWatermark`",
+    "Deduplicate": "`dropDuplicates`",
+    "DeduplicateWithinWatermark": "`dropDuplicatesWithinWatermark`",
+    "Sort": "`orderBy` after an aggregation, complete mode",
+    "GlobalLimit": "`limit`",
+    "LocalLimit": "`limit`",
+    "CollectMetrics": "`observe`",
+    "BatchEvalPython": "Python UDFs",
+    "ArrowEvalPython": "pandas and Arrow UDFs",
+    "MapInPandas": "`mapInPandas`",
+    "MapInArrow": "`mapInArrow`",
+    "FlatMapGroupsInPandas": "`applyInPandas`",
+    "FlatMapGroupsInPandasWithState": "`applyInPandasWithState`",
+    "TransformWithStateInPySpark": "`transformWithState`, `transformWithStateInPandas`",
+    "FlatMapGroupsWithState": "`flatMapGroupsWithState` (Scala, Java)",
+    "TransformWithState": "`transformWithState` (Scala, Java)",
+    "MapPartitions": "`mapPartitions` (Scala, Java)",
+    "MapElements": "`map` (Scala, Java)",
+    "SerializeFromObject": "typed operations (Scala, Java)",
+    "DeserializeToObject": "typed operations (Scala, Java)",
+}
+_JVM = "it runs code of the JVM's"
+WHY_NOT_PLAN_NODES = dict.fromkeys(
+    [
+        *("FlatMapGroupsWithState", "TransformWithState", "MapPartitions", "MapElements"),
+        *("SerializeFromObject", "DeserializeToObject"),
+    ],
+    _JVM,
+)
+
+_RANDOM = "it gives another answer each time"
+_CLOCK = "it changes while the query runs"
+_VARIANT = "the variant type has no native form"
+_XML = "XML has no native implementation"
+_SCAN = "it tells of Spark's own reading of files"
+BY_CLASS = {
+    **dict.fromkeys(("Rand", "Randn", "RandStr", "Uuid", "Shuffle", "Uniform"), _RANDOM),
+    **dict.fromkeys(("MonotonicallyIncreasingID", "SparkPartitionID"), "it depends on Spark's partitions"),
+    **dict.fromkeys(("InputFileName", "InputFileBlockStart", "InputFileBlockLength"), _SCAN),
+    "CallMethodViaReflection": _JVM,
+}
+BY_GROUP = {
+    "window_funcs": "Spark does not run window functions on streams",
+    "variant_funcs": _VARIANT,
+    "xml_funcs": _XML,
+    "st_funcs": "geometry types have no native form",
+    "sketch_funcs": "sketches of DataSketches have no native form",
+    "avro_funcs": "Avro has no native implementation",
+    "protobuf_funcs": "Protobuf has no native implementation",
+}
+NO_FUNCTIONS = {
+    **dict.fromkeys(("now", "current_timestamp", "current_date", "curdate", "localtimestamp"), _CLOCK),
+    **dict.fromkeys(("current_time", "localtime"), _CLOCK),
+    **dict.fromkeys(("range", "collations", "sql_keywords", "python_worker_logs"), "it is a table, not a stream"),
+    "measure": "it belongs to metric views",
+    "from_avro": "Avro has no native implementation",
+    "to_avro": "Avro has no native implementation",
+    "schema_of_avro": "Avro has no native implementation",
+    "from_protobuf": "Protobuf has no native implementation",
+    "to_protobuf": "Protobuf has no native implementation",
+    **dict.fromkeys(
+        ("make_time", "time", "to_time", "try_to_time", "time_diff", "time_trunc", "time_bucket"),
+        "the type TIME has no native form",
+    ),
+    **dict.fromkeys(
+        [f"time_{way}_{unit}" for way in ("from", "to") for unit in ("micros", "millis", "seconds")],
+        "the type TIME has no native form",
+    ),
+    "session_window": "sessions have no native implementation",
+    **dict.fromkeys(("timestamp_nanos", "unix_nanos"), "timestamps of nanoseconds have no native form"),
+    "collate": "collations have no native implementation",
+    "make_interval": "intervals that mix months and days have no native form",
+    "try_make_interval": "intervals that mix months and days have no native form",
+}
