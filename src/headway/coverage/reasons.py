@@ -84,7 +84,6 @@ NO_FUNCTIONS = {
         [f"time_{way}_{unit}" for way in ("from", "to") for unit in ("micros", "millis", "seconds")],
         "the type TIME has no native form",
     ),
-    "session_window": "sessions have no native implementation",
     **dict.fromkeys(("timestamp_nanos", "unix_nanos"), "timestamps of nanoseconds have no native form"),
     "collate": "collations have no native implementation",
     "make_interval": "intervals that mix months and days have no native form",
