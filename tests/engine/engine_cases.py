@@ -130,4 +130,6 @@ def _plain(value: Any) -> Any:
         return tuple(_plain(part) for part in value)
     if isinstance(value, list):
         return tuple(sorted((_plain(part) for part in value), key=repr))
+    if isinstance(value, dict):
+        return tuple(sorted(((_plain(key), _plain(part)) for key, part in value.items()), key=repr))
     return bytes(value) if isinstance(value, bytearray) else value

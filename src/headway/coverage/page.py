@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.coverage.reasons import BY_CLASS, BY_GROUP, NO_FUNCTIONS, PLAN_NODES, WHY_NOT_PLAN_NODES
+from headway.coverage.reasons import BY_GROUP, NO_FUNCTIONS, PLAN_NODES, WHY_NOT_PLAN_NODES
 from headway.frontend import aggregate_functions, generators, relations
 from headway.frontend.expressions import known, methods
+from headway.frontend.expressions.refusals import EXPRESSIONS
 from headway.kernels.compiled.emitter import compilable
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -85,7 +86,9 @@ def _refusal(function: Function) -> str | None:
     if function.group in BY_GROUP:
         return BY_GROUP[function.group]
     classes = {name for example in function.examples for name in example}
-    found = [BY_CLASS[name] for name in sorted(classes) if name in BY_CLASS]
+    if any("Sketch" in name for name in classes):
+        return BY_GROUP["sketch_funcs"]
+    found = [EXPRESSIONS[name] for name in sorted(classes) if name in EXPRESSIONS]
     return NO_FUNCTIONS.get(function.name) or (found[0] if found else None)
 
 

@@ -46,21 +46,11 @@ WHY_NOT_PLAN_NODES = dict.fromkeys(
     _JVM,
 )
 
-_RANDOM = "it gives another answer each time"
 _CLOCK = "it changes while the query runs"
-_VARIANT = "the variant type has no native form"
-_XML = "XML has no native implementation"
-_SCAN = "it tells of Spark's own reading of files"
-BY_CLASS = {
-    **dict.fromkeys(("Rand", "Randn", "RandStr", "Uuid", "Shuffle", "Uniform"), _RANDOM),
-    **dict.fromkeys(("MonotonicallyIncreasingID", "SparkPartitionID"), "it depends on Spark's partitions"),
-    **dict.fromkeys(("InputFileName", "InputFileBlockStart", "InputFileBlockLength"), _SCAN),
-    "CallMethodViaReflection": _JVM,
-}
 BY_GROUP = {
     "window_funcs": "Spark does not run window functions on streams",
-    "variant_funcs": _VARIANT,
-    "xml_funcs": _XML,
+    "variant_funcs": "the variant type has no native form",
+    "xml_funcs": "XML has no native implementation",
     "st_funcs": "geometry types have no native form",
     "sketch_funcs": "sketches of DataSketches have no native form",
     "avro_funcs": "Avro has no native implementation",

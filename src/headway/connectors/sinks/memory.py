@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import types as T
 
 from headway.connectors.api import SinkCommitter, SinkContext
 from headway.connectors.sinks.base import DriverCommitter, SparkSink, from_ipc, spark_schema, to_ipc
@@ -84,6 +85,7 @@ class MemoryView:
         self._sink = jvm_class(spark, f"{_SOURCES}.MemorySink")()
         self._writer = jvm_class(spark, f"{_SOURCES}.MemoryDataWriter")(0, struct.asNullable())
         self._arrow = _arrow_converters(spark._jvm)
+        self._rows = _plain_rows(spark, struct) if any(_holds_lists(f.type) for f in schema) else None
         self._as_java = jvm_method(spark, "scala.jdk.javaapi.CollectionConverters", "asJava")
         self._row_tag = _row_tag(spark._jvm)
         self._batches = 0
@@ -109,8 +111,21 @@ class MemoryView:
 
     def _convert(self, data: bytes) -> Any:
         rows = self._arrow.fromIPCStreamWithIterator(data, None)._1()
+        if self._rows is not None:
+            rows = rows.map(self._rows)
         self._writer.writeAll(self._as_java(rows))
         return self._writer.commit().data().toArray(self._row_tag)
+
+
+def _plain_rows(spark: Any, struct: Any) -> Any:
+    """A function of Java's from rows over Arrow to rows of Spark's own: the former fail on null numbers in arrays."""
+    return jvm_method(spark, "org.apache.spark.sql.catalyst.expressions.UnsafeProjection", "create")(struct)
+
+
+def _holds_lists(kind: T.DataType) -> bool:
+    if isinstance(kind, T.StructType):
+        return any(_holds_lists(f.dataType) for f in kind.fields)
+    return isinstance(kind, T.ArrayType | T.MapType)
 
 
 @cache

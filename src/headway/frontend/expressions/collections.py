@@ -186,11 +186,6 @@ def _string_to_map(tree: Tree, lowering: Lowering) -> Expr:
     return Call(T.MapType(T.StringType(), T.StringType()), tree.name, (text,), options)
 
 
-@lowers("Shuffle")
-def _shuffle(tree: Tree, lowering: Lowering) -> Expr:
-    raise UnsupportedPlan("expression Shuffle", "it gives another answer each time")
-
-
 @lowers("Sequence")
 def _sequence(tree: Tree, lowering: Lowering) -> Expr:
     args = arguments(tree, lowering)

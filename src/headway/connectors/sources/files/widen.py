@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types as kinds
 
+from headway.kernels.lists import entries, list_array, lists_of, map_array
+
 _INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 
 
@@ -19,6 +21,12 @@ def widen(column: Any, target: pa.DataType) -> Any:
         return widen(column.dictionary_decode(), target)
     if kinds.is_struct(given) and kinds.is_struct(target):
         return _struct(column, target)
+    if kinds.is_map(given) and kinds.is_map(target):
+        found, keys, values = entries(column)
+        return map_array(widen(keys, target.key_type), widen(values, target.item_type), found.lengths, found.valid)
+    if (kinds.is_list(given) or kinds.is_large_list(given)) and kinds.is_list(target):
+        found = lists_of(column)
+        return list_array(widen(found.values, target.value_type), found.lengths, found.valid)
     if kinds.is_timestamp(given) and kinds.is_timestamp(target):
         return _timestamp(column, target)
     if not _allowed(given, target):
