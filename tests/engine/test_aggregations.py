@@ -43,6 +43,10 @@ COMPLETE: dict[str, Build] = {
         F.count("*"), F.sum("i"), F.avg("d"), F.min("h"), F.max(F.col("d") + 0.0), F.sum("y")
     ),
     "by every kind of key": lambda df: df.groupBy("s", "b", "f", "m", "x", "day", "ntz").count(),
+    "by a nested struct": lambda df: df.groupBy(F.struct("d", F.struct("s", "f", "m", "x").alias("in"))).count(),
+    "grouping sets": lambda df: df.cube("k", "b").agg(
+        F.stddev("i"), F.collect_set("s"), F.grouping("k"), F.median("y")
+    ),
     "by a double": lambda df: df.groupBy("d").agg(F.count("*"), F.sum("k")),
     "tumbling windows": lambda df: df.groupBy(F.window("ts", "10 seconds"), "k").agg(F.count("*"), F.avg("i")),
     "sliding windows": lambda df: df.groupBy(F.window("ts", "20 seconds", "5 seconds", "3 seconds")).agg(

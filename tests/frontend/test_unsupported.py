@@ -13,7 +13,7 @@ from headway.errors import UnsupportedPlan
 from headway.frontend import explain, lower
 
 CASES: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
-    "limit": (lambda df: df.limit(3), "plan node GlobalLimit"),
+    "sorting": (lambda df: df.orderBy("value"), "plan node Sort"),
     "shuffle": (lambda df: df.select(F.shuffle(F.array("value"))), "expression Shuffle"),
     "random": (lambda df: df.select(F.rand()), "expression Rand"),
     "current_timestamp": (lambda df: df.where("timestamp < current_timestamp()"), "expression CurrentTimestamp"),

@@ -9,7 +9,7 @@ from aggregation import Cluster
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from headway.dataflow.graph import Aggregate, Relation
+from headway.dataflow.graph import Aggregate, Limit, Relation, Sort
 from headway.dataflow.types import arrow_schema
 from headway.frontend import lower
 from headway.kernels.api import Chain
@@ -38,6 +38,8 @@ def rows_of(relation: Relation, table: pa.Table, seed: int) -> pa.Table:
     below = rows_of(relation.inputs[0], table, seed)
     if isinstance(relation, Aggregate):
         return Cluster(relation, seed).run(below)
+    # In complete mode one operator gives the whole result as one batch.
+    below = below.combine_chunks() if isinstance(relation, Sort | Limit) else below
     chain = InterpretedChain(Chain(relation.inputs[0], (relation,)))
     rows = [chain.process(part)[0] for part in below.to_batches()]
     return pa.Table.from_batches([part for part in rows if part is not None], arrow_schema(relation.schema))

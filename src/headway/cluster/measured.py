@@ -14,6 +14,7 @@ from typing import Any
 
 from headway.cluster.target import Target
 from headway.dataflow.query import QuerySpec
+from headway.kernels.observation import observations, observed
 from headway.observe.metrics import QueryMetrics
 from headway.observe.misses import Result
 from headway.observe.progress import ProgressContext, build_progress
@@ -34,6 +35,7 @@ class Measured:
         self._nodes: dict[int, QueryMetrics] = {}
         """What nodes have measured since the last progress."""
         self._totals = QueryMetrics(spec.latency)
+        self._observations = observations(spec.plan)
         self._facts: dict[str, Any] = {}
         self._made: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._callbacks: list[Callable[[dict[str, Any]], None]] = []
@@ -105,12 +107,17 @@ class Measured:
         )
         self._made_at = now
         self._had_news, self._news = self._news, False
-        self._totals.follow(metrics)
         progress = build_progress(context, metrics)
+        progress["observedMetrics"] = self._observed(metrics)
+        self._totals.follow(metrics)
         self._made.append(progress)
         for callback in self._callbacks:
             callback(progress)
         return found
+
+    def _observed(self, metrics: QueryMetrics) -> dict[str, Any]:
+        taken, metrics.observed = metrics.observed, {}
+        return {name: observed(wanted, taken.get(name, [])) for name, wanted in self._observations.items()}
 
     def _warn(self) -> None:
         too_slow = self._target.check(self._facts.get("serviceMs", 0.0) / 1000)

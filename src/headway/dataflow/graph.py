@@ -102,6 +102,30 @@ class Watermark(Unary):
 
 
 @dataclass(frozen=True)
+class Order:
+    """By what rows are sorted, and how."""
+
+    by: Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Sort(Unary):
+    """Every batch, which must be a whole result, in the order of the first of `orders`, equals by the next, …"""
+
+    orders: tuple[Order, ...]
+
+
+@dataclass(frozen=True)
+class Observe(Unary):
+    """All rows as they are; `metrics`, an aggregation without keys, is computed of them and goes into progress."""
+
+    name: str
+    metrics: Relation
+
+
+@dataclass(frozen=True)
 class StaticTable:
     """A table that Spark computed when the query started. Equal when the plan that made it is."""
 
@@ -194,6 +218,14 @@ class Keyed(Relation):
 
     def over(self, inputs: Sequence[Relation]) -> Self:
         return replace(self, streams=tuple(inputs))
+
+
+@dataclass(frozen=True)
+class Limit(Keyed):
+    """The first `count` rows that ever come; where batches are whole results, the first of each."""
+
+    operator: ClassVar[str] = "globalLimit"
+    count: int = 0
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,11 @@ from headway.dataflow.graph import (
     Expand,
     Filter,
     Generate,
+    Limit,
+    Observe,
     Project,
     Relation,
+    Sort,
     Source,
     StaticJoin,
     StreamJoin,
@@ -248,6 +251,21 @@ def _user_call(function: UserFunction, schema: Schema) -> str:
     return f"{function.name}({text})"
 
 
+def _sort(relation: Sort) -> str:
+    return "by " + ", ".join(
+        f"{expression(order.by, relation.schema)}{' descending' if order.descending else ''}"
+        for order in relation.orders
+    )
+
+
+def _limit(relation: Limit) -> str:
+    return f"{relation.count} rows"
+
+
+def _observe(relation: Observe) -> str:
+    return f"{relation.name} [{', '.join(f.name for f in relation.metrics.schema)}]"
+
+
 _DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
     Source: _source,
     Filter: _filter,
@@ -263,4 +281,7 @@ _DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
     EvalPython: _eval_python,
     MapBatches: _map_batches,
     StreamJoin: _stream_join,
+    Sort: _sort,
+    Limit: _limit,
+    Observe: _observe,
 }

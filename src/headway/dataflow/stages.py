@@ -21,8 +21,11 @@ from headway.dataflow.graph import (
     Filter,
     Generate,
     Keyed,
+    Limit,
+    Observe,
     Project,
     Relation,
+    Sort,
     Source,
     StaticJoin,
     Union,
@@ -35,7 +38,7 @@ EdgeKind = Literal["forward", "by_key", "spread"]
 """forward: to the same node; by_key: by the rows' key bucket; spread: tasks by their source partition."""
 
 Placement = Literal["everywhere", "one"]
-_STEPS = (Filter, Project, Expand, Generate, Watermark, StaticJoin, EvalPython, MapBatches)
+_STEPS = (Filter, Project, Expand, Generate, Watermark, StaticJoin, EvalPython, MapBatches, Sort, Observe)
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,10 @@ class ReadStage(Stage):
 
 @dataclass(frozen=True)
 class ChainStage(Stage):
-    """Runs a chain; its inputs are the branches of a union, or one."""
+    """Runs a chain; its inputs are the branches of a union, or one. `whole`: its batches are whole results."""
 
     chain: Chain
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ class _Builder:
             return self._source(relation)
         if isinstance(relation, Aggregate):
             return self._merge(relation)
-        if isinstance(relation, Keyed):
+        if isinstance(relation, Keyed) and not self._limits_results(relation):
             return self._keyed(relation)
         return self._chain(relation, None)
 
@@ -157,7 +161,7 @@ class _Builder:
     def _chain(self, relation: Relation, aggregate: Aggregate | None) -> int:
         steps: list[Relation] = []
         at = relation
-        while isinstance(at, _STEPS) and self._fuses(at, steps, aggregate):
+        while self._is_step(at) and self._fuses(at, steps, aggregate):
             steps.append(at)
             at = at.inputs[0]
         if isinstance(at, Union):
@@ -165,7 +169,20 @@ class _Builder:
         else:
             upstream = (Edge(self.stage_of(at), "forward"),)
         placement = self._placement(upstream)
-        return self.add(ChainStage(self.next_id, upstream, placement, Chain(at, tuple(reversed(steps)), aggregate)))
+        chain = Chain(at, tuple(reversed(steps)), aggregate)
+        return self.add(ChainStage(self.next_id, upstream, placement, chain, self._gives_results(at)))
+
+    def _is_step(self, relation: Relation) -> bool:
+        return isinstance(relation, _STEPS) or self._limits_results(relation)
+
+    def _limits_results(self, relation: Relation) -> bool:
+        return isinstance(relation, Limit) and self._gives_results(relation)
+
+    def _gives_results(self, relation: Relation) -> bool:
+        """Whether every batch of `relation` is all there is to say now, instead of what was said before."""
+        return self.single_merge and (
+            isinstance(relation, Aggregate) or any(self._gives_results(below) for below in relation.inputs)
+        )
 
     def _fuses(self, step: Relation, after: list[Relation], aggregate: Aggregate | None) -> bool:
         """Whether `step` joins a chain whose later steps are `after`: not if others use it too (it is a stage then)."""

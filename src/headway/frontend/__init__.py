@@ -1,6 +1,6 @@
 """Catalyst plan to dataflow."""
 
-from headway.frontend import aggregates, deduplication, generators, joins, sources, unary, user_code
+from headway.frontend import aggregates, deduplication, generators, joins, sorting, sources, unary, user_code
 from headway.frontend.explain import explain
 from headway.frontend.lower import LoweredQuery, lower
 
@@ -12,6 +12,7 @@ __all__ = [
     "generators",
     "joins",
     "lower",
+    "sorting",
     "sources",
     "unary",
     "user_code",

@@ -23,7 +23,7 @@ from headway.dataflow.graph import AggCall
 from headway.errors import UnsupportedPlan
 from headway.frontend.expressions import Lowering
 from headway.frontend.plan import Plan
-from headway.frontend.sorting import sort_order
+from headway.frontend.sorting import is_ordered, sort_order
 from headway.frontend.tree import Tree
 from headway.gateway import jvm_class
 
@@ -113,12 +113,8 @@ def _mode(tree: Tree, calls: _Input) -> Options:
 
 def _comparable(tree: Tree, arg: Expr) -> Expr:
     """`arg`, whose values the kernels can compare."""
-    waiting = [arg.type]
-    while waiting:
-        kind = waiting.pop()
-        if isinstance(kind, T.ArrayType | T.MapType):
-            raise _unsupported(tree, arg)
-        waiting += [f.dataType for f in kind.fields] if isinstance(kind, T.StructType) else []
+    if not is_ordered(arg.type):
+        raise _unsupported(tree, arg)
     return arg
 
 

@@ -1,6 +1,7 @@
 """Lowering of Aggregate: keys become columns, each distinct aggregate function one call, the rest a projection after.
 
-Catalyst mixes grouping, aggregation and arithmetic on results in one node; here they are two or three relations.
+Catalyst mixes grouping, aggregation and arithmetic on results in one node; here they are two or three relations. What
+`observe` adds is an aggregation too, beside the rows.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headway.dataflow.expr import Column, Expr
-from headway.dataflow.graph import AggCall, Aggregate
+from headway.dataflow.graph import AggCall, Aggregate, Observe, Source
 from headway.dataflow.types import Field
 from headway.errors import UnsupportedPlan
 from headway.frontend.aggregate_functions import NEVER_NULL, aggregate_call
@@ -16,6 +17,8 @@ from headway.frontend.plan import PlanNode
 from headway.frontend.relations import Expressions, Lowered, PlanLowering, expr_id, field_of, lowers_relation
 from headway.frontend.tree import Tree
 from headway.frontend.windows import is_session
+
+Trees = tuple[Tree, ...]
 
 
 @dataclass
@@ -60,13 +63,24 @@ class _Results(Expressions):
 @lowers_relation("Aggregate")
 def _aggregate(node: PlanNode, lower: PlanLowering) -> Lowered:
     grouping = node.expressions("groupingExpressions")
+    return _aggregated(lower(node.children[0]), grouping, node.expressions("aggregateExpressions"), lower)
+
+
+@lowers_relation("CollectMetrics")
+def _observe(node: PlanNode, lower: PlanLowering) -> Lowered:
     below = lower(node.children[0])
+    rows = Lowered(lower.intern(Source(below.schema, "observed", ())), below.ids)
+    metrics = _aggregated(rows, (), node.expressions("metrics"), lower).relation
+    relation = Observe(below.schema, below.relation, node.tree.fields["name"], metrics)
+    return Lowered(lower.intern(relation), below.ids)
+
+
+def _aggregated(below: Lowered, grouping: Trees, named: Trees, lower: PlanLowering) -> Lowered:
     below, keys = lower.with_columns(below, map(lower.expressions(below), grouping))
     pairs = list(zip(keys, grouping, strict=True))
     pairs.sort(key=lambda pair: is_session(below.relation, pair[0].index))
     keys, grouping = [key for key, _ in pairs], tuple(tree for _, tree in pairs)
     calls = _Calls(lower, lower.expressions(below))
-    named = node.expressions("aggregateExpressions")
     results = _results(calls, below, keys, grouping)
     exprs = [results(tree) for tree in named]
     names = [tree.fields["name"] for tree in named]

@@ -42,6 +42,10 @@ class ChainKernel(Protocol):
         """Take one batch; give the rows that come out (None if the chain ends in an aggregation, or if none do), and
         the highest event time seen at the Watermark step (None if there is no such step or only nulls)."""
 
+    def observed(self) -> dict[str, pa.RecordBatch]:
+        """What the Observe steps saw since the last call: partials by the name of the observation."""
+        return {}
+
     def flush(self, watermark: int | None) -> pa.RecordBatch | None:
         """Partial aggregates: remove and give the groups that `watermark` ends, all groups if it is None."""
 

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import headway.kernels.expressions  # noqa: F401  registers the expressions
 from headway.dataflow.expr import Expr
-from headway.dataflow.graph import Aggregate, Expand, Filter, Generate, Project, Relation, StaticJoin, Watermark
+from headway.dataflow.graph import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    Limit,
+    Observe,
+    Project,
+    Relation,
+    Sort,
+    StaticJoin,
+    Watermark,
+)
 from headway.dataflow.types import arrow_schema
 from headway.dataflow.user_code import EvalPython, MapBatches
 from headway.errors import UnsupportedPlan
@@ -18,7 +31,9 @@ from headway.kernels.expressions.registry import evaluate
 from headway.kernels.generate import generated
 from headway.kernels.groups import Groups
 from headway.kernels.join import StaticProbe
+from headway.kernels.observation import Observer
 from headway.kernels.partials import Partials, batch_of
+from headway.kernels.ranks import Ints, sort_keys
 from headway.kernels.sessions import SessionPartials
 from headway.kernels.user_code.steps import eval_step, map_step
 from headway.memory import Rows, record_batch
@@ -72,6 +87,10 @@ class InterpretedChain:
             return
         for batch in state.combine_chunks().to_batches():
             self._groups.add(self._groups.partials.encode(batch), merged=False)
+
+    def observed(self) -> dict[str, pa.RecordBatch]:
+        taken = {step.name: step.take() for step in self._steps if isinstance(step, Observer)}
+        return {name: batch for name, batch in taken.items() if batch is not None}
 
     @property
     def groups(self) -> int:
@@ -127,6 +146,22 @@ def _generate(relation: Generate) -> Step:
     return lambda batch: generated(relation, schema, batch)
 
 
+@_builds(Sort)
+def _sort(relation: Sort) -> Step:
+    return lambda batch: batch.take(pa.array(_sorted(relation, batch)))
+
+
+def _sorted(relation: Sort, batch: pa.RecordBatch) -> Ints:
+    orders = reversed(relation.orders)
+    keys = [key for o in orders for key in sort_keys(evaluate(o.by, batch), o.descending, o.nulls_first)]
+    return np.lexsort(keys)
+
+
+@_builds(Limit)
+def _limit(relation: Limit) -> Step:
+    return lambda batch: batch.slice(0, relation.count)
+
+
 @_builds(Watermark)
 def _watermark(relation: Watermark) -> Step:
     return lambda batch: batch
@@ -137,6 +172,7 @@ def _static_join(relation: StaticJoin) -> Step:
     return StaticProbe(relation).probe
 
 
+_builds(Observe)(Observer)
 _builds(EvalPython)(eval_step)
 _builds(MapBatches)(map_step)
 

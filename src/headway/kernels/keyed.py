@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headway.dataflow.graph import Deduplicate, DeduplicateWithin, Keyed, StreamJoin
+from headway.dataflow.graph import Deduplicate, DeduplicateWithin, Keyed, Limit, StreamJoin
 from headway.kernels.api import KeyedKernel
 from headway.kernels.deduplicate import Deduplication
+from headway.kernels.limit import FirstRows
 from headway.kernels.stream_join import StreamJoining
 
 _KERNELS: dict[type[Keyed], Callable[[Any], KeyedKernel]] = {
     Deduplicate: Deduplication,
     DeduplicateWithin: Deduplication,
     StreamJoin: StreamJoining,
+    Limit: FirstRows,
 }
 
 

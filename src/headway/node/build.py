@@ -202,6 +202,7 @@ class Build:
             self._compiler.request(chain) if compiles else None,
             None if waits_for_watermark(chain, deployment.output_mode) else deployment.flush_every,
             deployment.idle_after,
+            stage.whole,
         )
 
     def merge(self, stage: MergeStage) -> Operator:

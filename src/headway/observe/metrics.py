@@ -82,6 +82,8 @@ class QueryMetrics:
     e2e: LatencyHistogram = field(default_factory=LatencyHistogram)
     marker: LatencyHistogram = field(default_factory=LatencyHistogram)
     """Markers that sources send with their rows, twenty a second, from the first row's arrival to the sink."""
+    observed: dict[str, list[Any]] = field(default_factory=dict)
+    """What `observe` counted, by its name: partial aggregates, to be put together where progress is made."""
 
     def source(self, key: str, description: str = "") -> SourceMetrics:
         found = self.sources.get(key)
@@ -126,7 +128,7 @@ class QueryMetrics:
 
     def moved(self, before: QueryMetrics | None) -> bool:
         """Whether anything was read, kept, dropped or written; `before` is what the same node told last."""
-        if self.input_rows or self.output_rows:
+        if self.input_rows or self.output_rows or self.observed:
             return True
         if any(state.updated or state.removed or state.late for state in self.states.values()):
             return True
@@ -181,6 +183,8 @@ class QueryMetrics:
         self.queuing.merge(other.queuing)
         self.e2e.merge(other.e2e)
         self.marker.merge(other.marker)
+        for name, partials in other.observed.items():
+            self.observed.setdefault(name, []).extend(partials)
 
 
 def _met(target: float, first: float, last: float, rows: int) -> int:

@@ -138,6 +138,10 @@ class CompiledChain:
             raise RowError("[ARITHMETIC_OVERFLOW] long overflow in sum")
         raise RowError("[ARITHMETIC_OVERFLOW] a row of the batch cannot be computed")
 
+    def observed(self) -> dict[str, pa.RecordBatch]:
+        """A chain that observes has no compiled form."""
+        return {}
+
     def flush(self, watermark: int | None) -> pa.RecordBatch | None:
         if self._cells is None:
             return None

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import pyarrow as pa
+
 from headway.dataflow.graph import Watermark as WatermarkStep
+from headway.dataflow.types import arrow_schema
 from headway.dataflow.windows import window_ends
 from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
@@ -29,7 +32,7 @@ SESSIONS_EVERY = 0.01
 
 
 class ChainOperator(Operator):
-    """See the module. `flush_every` is None iff groups leave by watermark alone."""
+    """See the module. `flush_every` is None iff groups leave by watermark alone; `whole`: batches are whole results."""
 
     at_once = True
     takes_blocks = True
@@ -44,6 +47,7 @@ class ChainOperator(Operator):
         ticket: Ticket | None,
         flush_every: float | None,
         idle_after: float,
+        whole: bool,
     ) -> None:
         super().__init__(host, stage, channels)
         self._kernel = kernel
@@ -51,6 +55,8 @@ class ChainOperator(Operator):
         self._aggregates = chain.aggregate is not None
         self._sessions = chain.aggregate is not None and chain.aggregate.session
         self._flush_every = flush_every
+        last = chain.steps[-1] if chain.steps else chain.input
+        self._nothing = _empty(arrow_schema(last.schema)) if whole and not self._aggregates else None
         step = next((step for step in chain.steps if isinstance(step, WatermarkStep)), None)
         self._event_time = SourceWatermark(step.delay_us, idle_after) if step is not None else None
         self._told = Watermark(None, False)
@@ -98,6 +104,9 @@ class ChainOperator(Operator):
     def on_rows(self, channel: Channel, message: Message) -> None:
         assert message.batch is not None
         rows, highest = self._kernel.process(message.batch)
+        if rows is None and self._nothing is not None:
+            # A result without rows takes the place of the one before too.
+            rows = self._nothing
         p = message.p if highest is None else highest
         if rows is not None:
             self.give(rows, p, message.t, message, message.partition)
@@ -245,6 +254,10 @@ class ChainOperator(Operator):
             self._flush(None)
         super().on_barrier(barrier)
 
+    def measure(self, now: float) -> None:
+        for name, partials in self._kernel.observed().items():
+            self.host.metrics.observed.setdefault(name, []).append(partials)
+
     def snapshot(self) -> State:
         return State(self._kernel.snapshot(), self._told.value if self._event_time is not None else None)
 
@@ -256,3 +269,7 @@ class ChainOperator(Operator):
         told = [state.value for state in states if state.value is not None]
         if self._event_time is not None and told:
             self._event_time.restore(min(told))
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
