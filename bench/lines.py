@@ -54,8 +54,9 @@ def micros(at: datetime) -> int:
 
 
 def read_lines(folder: Path) -> list[Line]:
-    """What a query wrote, in no order."""
-    return [tuple(json.loads(line)) for file in folder.iterdir() for line in file.read_text().splitlines()]
+    """What a query wrote, epoch by epoch: of results that replace each other, the newest is the last."""
+    files = sorted(folder.iterdir(), key=lambda file: int(file.name.rpartition("-")[2]))
+    return [tuple(json.loads(line)) for file in files for line in file.read_text().splitlines()]
 
 
 def windows(lines: list[Line]) -> tuple[dict[tuple[int, int], Any], bool]:

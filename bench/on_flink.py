@@ -25,7 +25,7 @@ from bench.flink.install import VERSION
 from bench.lines import Line
 from bench.on_spark import summary
 from bench.search import Trial
-from bench.workload import Workload
+from bench.workload import RingWorkload
 
 PARALLELISM = 2
 WARM_UP = 6.0
@@ -54,7 +54,7 @@ class OnFlink:
 
     name = "flink"
 
-    def __init__(self, workload: Workload, queries: int) -> None:
+    def __init__(self, workload: RingWorkload, queries: int) -> None:
         self.first_guess = workload.first_guess[self.name] // queries
         self._workload = workload
         self._queries = queries

@@ -33,6 +33,7 @@ class OnHeadway:
         self._headway = headway.start(conf={"headway.compile": "first"})
         self._headway.spark.sparkContext.setLogLevel("ERROR")
         workload.open(self._headway.spark)
+        workload.prepare(self._headway)
         self._warm_up()
 
     def _warm_up(self) -> None:
@@ -63,7 +64,8 @@ class OnHeadway:
     def _start(self, folder: Path, rate: int, t0_us: int) -> Any:
         folder.mkdir()
         frame = self._workload.query(self._workload.stream(rate, t0_us))
-        writer = self._headway.writeStream(frame).outputMode("append").foreach(Lines(str(folder)))
+        writer = self._headway.writeStream(frame).outputMode(self._workload.mode)
+        writer = writer.foreach(Lines(str(folder))) if self._workload.written else writer.format("noop")
         return writer.latency(self._workload.target).start(fallback=False)
 
     def _observe(self, running: list[Any], rate: int, t0_us: int, seconds: float) -> Trial:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyspark.sql import SparkSession
 
-from bench.lines import flat
+from bench.lines import Line, flat
 from bench.search import Trial
 from bench.workload import Workload
 from headway.java import ensure_java
@@ -80,10 +80,10 @@ class OnSpark:
             return self._judge(batches, names, rate, t0_us, seconds)
 
     def _start(self, name: str, rate: int, t0_us: int, checkpoint: str) -> Any:
-        numbers = self._spark.readStream.format("rate").option("rowsPerSecond", rate).option("numPartitions", 2).load()
-        frame = self._workload.query(self._workload.numbered(numbers.select("value"), rate, t0_us))
-        writer = frame.writeStream.queryName(name).outputMode("append")
-        return writer.format("memory").option("checkpointLocation", checkpoint).start()
+        frame = self._workload.query(self._workload.on_spark(rate, t0_us))
+        writer = frame.writeStream.queryName(name).outputMode(self._workload.mode)
+        kept = writer.format("memory" if self._workload.written else "noop")
+        return kept.option("checkpointLocation", checkpoint).start()
 
     def _judge(self, batches: list[list[Batch]], names: list[str], rate: int, t0_us: int, seconds: float) -> Trial:
         rows = sum(int(one.last - one.first) * rate for query in batches for one in query)
@@ -92,9 +92,12 @@ class OnSpark:
         counted = sum(int(query[-1].last - query[0].last) * rate for query in longer)
         per_second = counted / (sum(spans) / len(spans)) if spans else 0.0
         followed = bool(spans) and all(_keeps_up(query) for query in batches)
-        written = [[tuple(flat(row)) for row in self._spark.table(name).collect()] for name in names]
+        written = [self._written(name) for name in names] if self._workload.written else []
         right = all(self._workload.correct(lines, t0_us, rate) for lines in written if lines)
         return Trial(rate, per_second, rows, seconds, followed, _latency(batches), right)
+
+    def _written(self, name: str) -> list[Line]:
+        return [tuple(flat(row)) for row in self._spark.table(name).collect()]
 
     def close(self) -> None:
         self._spark.stop()

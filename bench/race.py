@@ -35,14 +35,11 @@ def main(options: argparse.Namespace, workload: type[Workload]) -> None:
     if options.system is not None:
         write([_measure(options, workload)], options.json)
         return
-    peers = [name for name in options.against.split(",") if name]
-    unknown = set(peers) - set(SYSTEMS)
-    if unknown:
-        sys.exit(f"unknown peer {', '.join(sorted(unknown))}; there are: {', '.join(SYSTEMS[1:])}")
-    results = [_in_process(name, options, workload) for name in ["headway", *peers]]
+    peers = peers_of(options, SYSTEMS[1:])
+    told = {name: getattr(options, name) for name in ("queries", "rate", "seconds", "seed", *workload.settings)}
+    results = [in_process(workload.name, name, told) for name in ["headway", *peers]]
     append(results, options.json)
-    for peer in results[1:]:
-        _compare(results[0], peer)
+    compare(results)
 
 
 def append(results: list[Result], path: str | None) -> None:
@@ -52,12 +49,22 @@ def append(results: list[Result], path: str | None) -> None:
             out.writelines(json.dumps(asdict(result)) + "\n" for result in results)
 
 
-def _in_process(system: str, options: argparse.Namespace, workload: type[Workload]) -> Result:
+def peers_of(options: argparse.Namespace, known: tuple[str, ...]) -> list[str]:
+    """The peers that were asked for."""
+    peers = [name for name in options.against.split(",") if name]
+    unknown = set(peers) - set(known)
+    if unknown:
+        sys.exit(f"unknown peer {', '.join(sorted(unknown))}; there are: {', '.join(known)}")
+    return peers
+
+
+def in_process(benchmark: str, system: str, told: dict[str, Any]) -> Result:
+    """A system's result, measured by this program in a process of its own."""
     with TemporaryDirectory() as folder:
         out = f"{folder}/result.jsonl"
-        command = [sys.executable, "-m", "bench", workload.name, "--system", system, "--json", out]
-        for name in ("queries", "rate", "seconds", "seed", *workload.settings):
-            command += [f"--{name}", str(getattr(options, name))]
+        command = [sys.executable, "-m", "bench", benchmark, "--system", system, "--json", out]
+        for name, value in told.items():
+            command += [f"--{name}", str(value)]
         subprocess.run(command, check=True)
         return Result(**json.loads(Path(out).read_text()))
 
@@ -79,19 +86,28 @@ def system(name: str) -> Any:
 
 def _measure(options: argparse.Namespace, workload: type[Workload]) -> Result:
     told = {name: getattr(options, name) for name in workload.settings}
-    running = system(options.system)(workload(options.seed, **told), options.queries)
+    return timed(workload(options.seed, **told), options.system, options.queries, options)
+
+
+def timed(workload: Workload, name: str, queries: int, options: argparse.Namespace) -> Result:
+    """What a system does of a workload, in this process."""
+    running = system(name)(workload, queries)
     try:
         result = measure(
-            workload.name, running.name, options.queries, options.rate, options.seconds, running.run,
-            running.first_guess, lambda line: print(line, flush=True),
+            workload.name, running.name, queries, options.rate, options.seconds, running.run, running.first_guess,
+            lambda line: print(line, flush=True),
         )  # fmt: skip
     finally:
         running.close()
-    result.settings |= {"seed": options.seed, **told, **running.settings}
+    result.settings |= {"seed": workload.seed, **workload.told, **running.settings}
     return result
 
 
-def _compare(ours: Result, peer: Result) -> None:
-    faster = ours.rows_per_s / peer.rows_per_s if peer.rows_per_s else float("inf")
-    sooner = peer.latency_ms.get("p99", 0.0) / ours.latency_ms["p99"] if ours.latency_ms.get("p99") else float("inf")
-    print(f"headway against {peer.system}: {faster:.1f} times the rows/s, p99 latency {sooner:.0f} times lower")
+def compare(results: list[Result]) -> None:
+    """Say how the first is better than the others."""
+    ours = results[0]
+    for peer in results[1:]:
+        faster = ours.rows_per_s / peer.rows_per_s if peer.rows_per_s else float("inf")
+        slower, sooner = peer.latency_ms.get("p99", 0.0), ours.latency_ms.get("p99")
+        times = slower / sooner if sooner else float("inf")
+        print(f"headway against {peer.system}: {faster:.1f} times the rows/s, p99 latency {times:.0f} times lower")

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource
 
+import headway
 from bench.flink.job import FlinkJob
 from bench.lines import Line
 
@@ -21,7 +22,10 @@ class Workload(ABC):
     source: ClassVar[type[DataSource]]
     settings: ClassVar[dict[str, tuple[int, str]]] = {}
     target: ClassVar[str] = "1 second"
-    window_us: int
+    mode: str = "append"
+    written: ClassVar[bool] = True
+    """Results are kept and judged; else they go nowhere."""
+    window_us: int = 0
     first_guess: ClassVar[dict[str, int]]
     """By system: rows/s to try first."""
 
@@ -38,21 +42,40 @@ class Workload(ABC):
         self.spark = spark
         spark.dataSource.register(self.source)
 
-    def stream(self, rate: int | str, t0_us: int) -> DataFrame:
+    def stream(self, rate: int | str, t0_us: int) -> Any:
         """The rows as a stream of the source, for Headway."""
         options = {**self.options(), "rate": rate, "t0_us": t0_us}
         return self.spark.readStream.format(self.source.name()).options(**options).load()
 
+    def prepare(self, running: headway.Headway) -> None:  # noqa: B027
+        """Called once before anything is timed on Headway; most have nothing to do."""
+
     @abstractmethod
-    def query(self, events: DataFrame) -> DataFrame:
-        """The query, the same DataFrame for every engine that speaks PySpark."""
+    def query(self, events: Any) -> DataFrame:
+        """The query, the same DataFrame for every engine that speaks PySpark; of what `stream` or `on_spark` gives."""
+
+    @abstractmethod
+    def on_spark(self, rate: int, t0_us: int) -> Any:
+        """The rows for Structured Streaming, made from the numbers that its rate source gives."""
+
+    @abstractmethod
+    def correct(self, lines: list[Line], t0_us: int, rate: int | str) -> bool:
+        """Whether what a run wrote is right."""
+
+
+class RingWorkload(Workload):
+    """One whose rows, as far as the query reads them, repeat: they are kept in a ring."""
 
     @abstractmethod
     def ring(self) -> pa.Table:
         """The columns that the query reads but for the event time; row i is row i mod n of it."""
 
+    def on_spark(self, rate: int, t0_us: int) -> DataFrame:
+        source = self.spark.readStream.format("rate").option("rowsPerSecond", rate).option("numPartitions", 2)
+        return self.numbered(source.load().select("value"), rate, t0_us)
+
     def numbered(self, numbers: DataFrame, rate: int, t0_us: int) -> DataFrame:
-        """The rows for Spark, from their numbers (`value`): a look into the ring, kept in every task's memory."""
+        """The rows from their numbers (`value`): a look into the ring, kept in every task's memory."""
         ring = self.ring()
         table = self.spark.createDataFrame(ring.append_column("at", pa.array(range(ring.num_rows), pa.int64())))
         time = F.expr(f"timestamp_micros({t0_us} + value * 1000000 div {rate})").alias("event_time")
@@ -62,7 +85,3 @@ class Workload(ABC):
     @abstractmethod
     def flink(self) -> FlinkJob:
         """The same query for Flink."""
-
-    @abstractmethod
-    def correct(self, lines: list[Line], t0_us: int, rate: int | str) -> bool:
-        """Whether what a run wrote is right."""

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pyspark.sql import DataFrame, SparkSession
+
+from bench.answers import agrees, whole_until
 from bench.cameo.arrivals import Arrivals
+from bench.cameo.queries import KEYS, RIGHT_SEED, exact, query
+from bench.cameo.source import CameoSource
+from bench.lines import Line, windows
 
 SOURCES = 16
 LS_JOBS = 4
@@ -38,6 +44,38 @@ class Job:
     @property
     def rows_per_s(self) -> float:
         return self.arrivals.rows_per_s * self.streams
+
+    @property
+    def written(self) -> bool:
+        return self.shape != "noop"
+
+    def frame(self, spark: SparkSession, t0_us: int) -> DataFrame:
+        spark.dataSource.register(CameoSource)
+        options = [{**self.arrivals.options(), "t0_us": self._begin_us(t0_us)} for _ in range(self.streams)]
+        for number, one in enumerate(options):
+            one["seed"] += number * RIGHT_SEED
+        streams = [spark.readStream.format("cameo").options(**one).load() for one in options]
+        if self.shape == "noop":
+            return streams[0].select("event_time", "event_id")
+        return query(self.shape, streams, f"{self.window} seconds", f"{self.slide} seconds")
+
+    def _begin_us(self, t0_us: int) -> int:
+        return t0_us + int(self.begin * 1e6)
+
+    def check(self, lines: list[Line], t0_us: int) -> tuple[bool, int]:
+        answer, once = windows(lines)
+        window_us, slide_us = self.window * 1_000_000, self.slide * 1_000_000
+        until = max((start for start, _ in answer), default=0) + window_us
+        begin = self._begin_us(t0_us)
+        expected = exact(self.shape, self.arrivals, begin, window_us, slide_us, until) if answer else {}
+        whole = whole_until(answer, expected, window_us)
+        ended = len({start for start, _ in answer if start + window_us <= whole})
+        return once and agrees(answer, expected, window_us), ended
+
+    def due(self, seconds: float) -> int:
+        # A window of a constant stream is complete within an interval of its end; the last second may not be told yet.
+        patience = self.target + 1 / self.arrivals.rate + 1.0
+        return max(0, int((seconds - patience) / self.slide)) * KEYS.get(self.shape, 0)
 
 
 def latency_sensitive(number: int, sources: int = SOURCES) -> Job:

@@ -18,10 +18,10 @@ from statistics import median
 from typing import Any
 
 from bench.cameo.jobs import Job, bulk, flooded, tenant
-from bench.cameo.on_headway import Trial
 from bench.cameo.plots import colour, save
 from bench.cameo.results import CameoResult
 from bench.cameo.trials import Trials
+from bench.cluster import Trial
 from headway.scheduling import make_policy
 from headway.scheduling.api import Policy
 from headway.scheduling.contexts import EARLIEST, Converter, PriorityContext, Profile, ReplyContext

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.cameo.on_headway import Group
+from bench.cluster import Group
 from bench.report import Result
 
 PERCENTS = [*range(1, 100), 99.5, 99.9, 100]

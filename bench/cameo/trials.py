@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from bench.cameo.jobs import Job, bulk, flooded
-from bench.cameo.on_headway import Cluster, Group
 from bench.cameo.results import CameoResult, line, measured
+from bench.cluster import Cluster, Group
 from headway.scheduling import Policy, make_policy
 
 COMPARED = ("llf", "fifo", "orleans")

@@ -15,7 +15,7 @@ from bench.lines import Line
 from bench.numbered import TIME, NumberedSource, Pace
 from bench.nyt.trips import PLACES, RING, VTS, trips
 from bench.ring import RingPartition, occurrences
-from bench.workload import Workload
+from bench.workload import RingWorkload
 
 WEST, NORTH = -74.913585, 41.474937
 """The centre of the cell in the corner."""
@@ -71,7 +71,7 @@ def _flink_cell(longitude: str, latitude: str) -> str:
     return f"CASE WHEN {inside} THEN CAST({south} * {CELLS} + {east} + 1 AS BIGINT) ELSE CAST(0 AS BIGINT) END"
 
 
-class Nyt(Workload):
+class Nyt(RingWorkload):
     """Trips and their mean distance per pickup cell."""
 
     name = "nyt"

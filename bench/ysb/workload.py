@@ -15,7 +15,7 @@ from bench.flink.job import FlinkJob, micros
 from bench.lines import Line, windows
 from bench.numbered import Pace
 from bench.ring import occurrences
-from bench.workload import Workload
+from bench.workload import RingWorkload
 from bench.ysb.source import ADS, CAMPAIGNS, RING, YsbSource
 
 WINDOW_US = 10_000_000
@@ -62,7 +62,7 @@ def _views(pace: Pace, begin: int, end: int, drifted: bool) -> Any:
     return np.bincount(number % ADS // (ADS // CAMPAIGNS), seen, CAMPAIGNS).astype(np.int64)
 
 
-class Ysb(Workload):
+class Ysb(RingWorkload):
     """Views per campaign and ten seconds."""
 
     name = "ysb"

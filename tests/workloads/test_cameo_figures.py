@@ -8,10 +8,10 @@ import pytest
 from bench.cameo import example, timeline
 from bench.cameo.figures import FIGURES
 from bench.cameo.jobs import mix
-from bench.cameo.on_headway import Group
 from bench.cameo.results import CameoResult, append, measured, ratios
 from bench.cameo.scenarios import SCENARIOS
 from bench.cameo.trials import COMPARED
+from bench.cluster import Group
 
 
 def test_the_worked_example() -> None:

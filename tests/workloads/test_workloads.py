@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import headway
 from bench.lines import Line, Lines, flat, read_lines
 from bench.nyt.workload import Nyt
-from bench.workload import Workload
+from bench.workload import RingWorkload
 from bench.ysb.workload import Ysb
 
 RATE, SECONDS = 1009, 31
@@ -23,7 +23,7 @@ def ended(lines: list[Line]) -> list[Line]:
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_sparks_answer_is_the_exact_one(workload: Workload, spark: SparkSession) -> None:
+def test_sparks_answer_is_the_exact_one(workload: RingWorkload, spark: SparkSession) -> None:
     workload.open(spark)
     rows = workload.numbered(spark.range(RATE * SECONDS).withColumnRenamed("id", "value"), RATE, T0)
     lines = ended([tuple(flat(row)) for row in workload.query(rows).collect()])
@@ -33,7 +33,7 @@ def test_sparks_answer_is_the_exact_one(workload: Workload, spark: SparkSession)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_headways_answer_is_the_exact_one(workload: Workload, hw: headway.Headway, tmp_path: Path) -> None:
+def test_headways_answer_is_the_exact_one(workload: RingWorkload, hw: headway.Headway, tmp_path: Path) -> None:
     workload.open(hw.spark)
     t0 = int((time.time() - SECONDS) * 1e6)
     writer = hw.writeStream(workload.query(workload.stream(RATE, t0))).foreach(Lines(str(tmp_path)))

@@ -12,23 +12,19 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import headway
-from bench.answers import agrees, whole_until
-from bench.cameo.cpu import node_seconds
-from bench.cameo.jobs import Job
-from bench.cameo.queries import KEYS, RIGHT_SEED, exact, query
-from bench.cameo.source import CameoSource
-from bench.lines import Lines, read_lines, windows
+from bench.cpu import node_seconds
+from bench.lines import Line, Lines, read_lines
 from headway.java import ensure_java
 from headway.observe.histogram import LatencyHistogram
 from headway.observe.metrics import QueryMetrics
@@ -45,6 +41,29 @@ CONF = {"headway.compile": "first", "headway.idleTimeout": "1 hour", "headway.ch
 shares the cores here, keeps out of the way: dozens of queries every other second would be its work."""
 
 
+class Job(Protocol):
+    """A query with its stream and its target, in seconds; jobs of one group are reported together."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def target(self) -> float: ...
+    @property
+    def written(self) -> bool:
+        """Results are kept and judged; else they go nowhere."""
+
+    def frame(self, spark: SparkSession, t0_us: int) -> DataFrame:
+        """The query, over a stream whose first row is due at `t0_us`."""
+
+    def check(self, lines: list[Line], t0_us: int) -> tuple[bool, int]:
+        """Whether what was written is right, and how many windows were complete."""
+
+    def due(self, seconds: float) -> int:
+        """Results that must come in so many seconds, with the target's time."""
+
+
 @dataclass
 class Group:
     """What the jobs of one group did together. `timeline` has (job, seconds, rows/s, median, p99) of progresses."""
@@ -57,6 +76,9 @@ class Group:
     counted: dict[str, tuple[float, float]] = field(default_factory=dict)
     """By job: rows read, and in how many seconds."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    """Of results."""
+    markers: LatencyHistogram = field(default_factory=LatencyHistogram)
+    """Of events."""
     met: int = 0
     results: int = 0
     due: int = 0
@@ -88,16 +110,20 @@ class Cluster:
     def __init__(self, nodes: int = 2) -> None:
         ensure_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.master(f"local[{nodes + 2}]").appName("cameo")
+        builder = SparkSession.builder.master(f"local[{nodes + 2}]").appName("bench")
         self.spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
         self.spark.sparkContext.setLogLevel("ERROR")
-        self.spark.dataSource.register(CameoSource)
         self.nodes = nodes
         self._start_takes = 0.4
         """Seconds per query, as measured last."""
 
     def run(
-        self, policy: Any, jobs: list[Job], seconds: float, nodes: int | None = None, conf: dict[str, str] | None = None
+        self,
+        policy: Any,
+        jobs: Sequence[Job],
+        seconds: float,
+        nodes: int | None = None,
+        conf: dict[str, str] | None = None,
     ) -> dict[str, Group]:
         """All jobs together for `seconds`; what each group did."""
         with self.trial(policy, jobs, nodes, conf) as trial:
@@ -105,7 +131,7 @@ class Cluster:
 
     @contextmanager
     def trial(
-        self, policy: Any, jobs: list[Job], nodes: int | None = None, conf: dict[str, str] | None = None
+        self, policy: Any, jobs: Sequence[Job], nodes: int | None = None, conf: dict[str, str] | None = None
     ) -> Iterator[Trial]:
         """The jobs, started on new nodes."""
         with (
@@ -123,7 +149,7 @@ class Cluster:
 class Trial:
     """One run of a set of jobs."""
 
-    def __init__(self, cluster: Cluster, running: headway.Headway, jobs: list[Job], root: Path) -> None:
+    def __init__(self, cluster: Cluster, running: headway.Headway, jobs: Sequence[Job], root: Path) -> None:
         self._cluster = cluster
         self.headway = running
         self._jobs = jobs
@@ -178,8 +204,8 @@ class Trial:
         """Stop the nodes and compare what was written; what is wrong is wrong for all who ran."""
         self.headway.stop()
         for job in self._jobs:
-            if job.shape != "noop":
-                right, windows = self._check(job)
+            if job.written:
+                right, windows = job.check(read_lines(Path(self._root, job.name)), self._t0_us)
                 for groups in runs:
                     groups[job.group].correct = groups[job.group].correct and right
                     groups[job.group].windows += windows
@@ -201,22 +227,12 @@ class Trial:
         self._cluster._start_takes = (time.time() - began) / len(self._jobs) + 0.02
 
     def _start_one(self, job: Job) -> Any:
-        reader = self._cluster.spark.readStream.format("cameo")
-        options = [{**job.arrivals.options(), "t0_us": self._begin_us(job)} for _ in range(job.streams)]
-        for number, one in enumerate(options):
-            one["seed"] += number * RIGHT_SEED
-        streams = [reader.options(**one).load() for one in options]
-        writer = self.headway.writeStream
-        if job.shape == "noop":
-            nothing = writer(streams[0].select("event_time", "event_id")).queryName(job.name).format("noop")
-            return nothing.latency(f"{job.target} seconds").start(fallback=False)
-        df = query(job.shape, streams, f"{job.window} seconds", f"{job.slide} seconds")
-        lines = Lines(str(Path(self._root, job.name)))
-        results = writer(df).outputMode("append").queryName(job.name).foreach(lines)
-        return results.latency(f"{job.target} seconds").start(fallback=False)
-
-    def _begin_us(self, job: Job) -> int:
-        return self._t0_us + int(job.begin * 1e6)
+        writer = self.headway.writeStream(job.frame(self._cluster.spark, self._t0_us)).queryName(job.name)
+        if job.written:
+            writer = writer.outputMode("append").foreach(Lines(str(Path(self._root, job.name))))
+        else:
+            writer = writer.format("noop")
+        return writer.latency(f"{job.target} seconds").start(fallback=False)
 
     def _raise_errors(self) -> None:
         for running in self._queries.values():
@@ -232,21 +248,10 @@ class Trial:
         group.names.add(job.name)
         group.rows += totals.input_rows
         group.latency.merge(totals.e2e)
+        group.markers.merge(totals.marker)
         group.met += totals.met
         group.results += totals.met + totals.missed
-        # A window of a constant stream is complete within an interval of its end; the last second may not be told yet.
-        patience = job.target + 1 / job.arrivals.rate + 1.0
-        group.due += max(0, int((seconds - patience) / job.slide)) * KEYS.get(job.shape, 0)
-
-    def _check(self, job: Job) -> tuple[bool, int]:
-        """Whether a job's results are right, and how many windows were complete."""
-        answer, once = windows(read_lines(Path(self._root, job.name)))
-        window_us, slide_us = job.window * 1_000_000, job.slide * 1_000_000
-        until = max((start for start, _ in answer), default=0) + window_us
-        expected = exact(job.shape, job.arrivals, self._begin_us(job), window_us, slide_us, until) if answer else {}
-        whole = whole_until(answer, expected, window_us)
-        ended = len({start for start, _ in answer if start + window_us <= whole})
-        return once and agrees(answer, expected, window_us), ended
+        group.due += job.due(seconds)
 
 
 def _add_progress(group: Group, job: Job, progress: list[Any], span: tuple[float, float], t0: float) -> None:

@@ -1,0 +1,97 @@
+"""The streams as a Python data source that Headway polls, and as Spark's own rows made from their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from bench.nexmark.events import KINDS, RING, expires, expires_sql, grow, ring
+from bench.numbered import TIME, Leg, NumberedInline, NumberedPartition, NumberedSource, times
+from bench.ring import RingPartition
+
+_KINDS = list(KINDS)
+
+
+_TYPES = {"bigint": pa.int64(), "string": pa.string(), "timestamp": TIME}
+
+
+def arrow_schema(kind: str) -> pa.Schema:
+    """Of a kind's columns; nodes have no Spark to read a DDL with."""
+    columns = [column.split() for column in KINDS[kind].ddl.split(", ")]
+    return pa.schema([(name, _TYPES[type_]) for name, type_ in columns])
+
+
+class NexmarkPartition(RingPartition):
+    """One partition of a kind, polled by a node; with `rows` there is an end."""
+
+    def __init__(self, position: dict[str, Any]) -> None:
+        self._kind = _KINDS[position["kind"]]
+        self._rows = position["rows"]
+        self.schema = arrow_schema(self._kind)
+        super().__init__(position)
+
+    @classmethod
+    def ring(cls, position: dict[str, Any]) -> pa.Table:
+        return ring(_KINDS[position["kind"]], position["seed"])
+
+    def _due(self, now: float) -> int:
+        left = -(-(self._rows - self._at["next"]) // self.step) if self._rows else super()._due(now)
+        return max(0, min(super()._due(now), left))
+
+    def next_due(self, now: float) -> float:
+        ended = self._rows and self._at["next"] >= self._rows
+        return float("inf") if ended else super().next_due(now)
+
+    def columns(self, first: int, rows: int, leg: Leg) -> list[pa.Array]:
+        at = np.empty(rows, np.int64)
+        times(first - leg.first, self.step, leg.start_us, leg.rate, at)
+        drawn = self._table.slice(self._row(first), rows)
+        choices = {name: drawn[name].to_numpy(zero_copy_only=False) for name in _CHOICES if name in drawn.schema.names}
+        made: dict[str, Any] = grow(self._kind, first + np.arange(rows) * self.step, choices) | {"date_time": at}
+        if self._kind == "auction":
+            made["expires"] = expires(at, choices["length"], leg.rate)
+        return [
+            pa.array(made[field.name]).cast(field.type) if field.name in made else drawn[field.name]
+            for field in self.schema
+        ]
+
+
+_CHOICES = ("hot_seller", "hot_auction", "hot_bidder", "back", "length")
+
+
+class NexmarkSource(NumberedSource):
+    """`spark.readStream.format("nexmark")` with options kind (person, auction, bid), rate (rows/s of the kind), seed,
+    t0_us and rows (0: without an end)."""
+
+    opened: type[NumberedPartition] = NexmarkPartition
+    numbers = ("seed", "kind", "rows")
+
+    @classmethod
+    def name(cls) -> str:
+        return "nexmark"
+
+    def schema(self) -> str:
+        return KINDS[self.options["kind"]].ddl
+
+    def headwaySource(self, schema: Any) -> NumberedInline:
+        kind = str(_KINDS.index(self.options["kind"]))
+        return NumberedInline(self.opened, {**dict(self.options), "kind": kind}, self.numbers)
+
+
+def from_numbers(
+    spark: SparkSession, numbers: DataFrame, kind: str, seed: int, rate: int | str, t0_us: int
+) -> DataFrame:
+    """The same rows for Spark, from their numbers (`value`); a look into the ring gives what does not grow."""
+    drawn = ring(kind, seed).append_column("at", pa.array(range(RING), pa.int64()))
+    time = F.expr(f"timestamp_micros({t0_us} + value * 1000000 div {rate})").alias("date_time")
+    rows = numbers.select("value", time, (F.col("value") % RING).alias("at"))
+    joined = rows.join(F.broadcast(spark.createDataFrame(drawn)), "at")
+    grown = dict(KINDS[kind].grown)
+    if kind == "auction":
+        grown["expires"] = expires_sql(int(rate))
+    names = arrow_schema(kind).names
+    return joined.select(*[F.expr(grown[name]).alias(name) if name in grown else F.col(name) for name in names])
