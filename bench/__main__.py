@@ -5,13 +5,22 @@ from __future__ import annotations
 import argparse
 
 from bench.cameo import command as cameo
+from bench.enjima import command as enjima
 from bench.lrb import command as lrb
 from bench.nexmark import command as nexmark
 from bench.nyt import command as nyt
 from bench.tenants import command as tenants
 from bench.ysb import command as ysb
 
-_BENCHMARKS = {"ysb": ysb, "nyt": nyt, "lrb": lrb, "nexmark": nexmark, "cameo": cameo, "tenants": tenants}
+_BENCHMARKS = {
+    "ysb": ysb,
+    "nyt": nyt,
+    "lrb": lrb,
+    "nexmark": nexmark,
+    "cameo": cameo,
+    "enjima": enjima,
+    "tenants": tenants,
+}
 
 
 def main() -> None:

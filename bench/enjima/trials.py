@@ -1,0 +1,157 @@
+"""Runs of an experiment: every horizontal value under every choice of policy and mode, in one session of Spark.
+
+1. A choice that this Headway does not know, and a query that it cannot run, are told of and left out.
+2. Latency is that of events, by markers, as the papers measure; the first seconds do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from bench.cameo.results import CameoResult
+from bench.cluster import Cluster, Group
+from bench.enjima.jobs import FLOOD, QueryJob, queries
+from headway.errors import InvalidOption, UnsupportedPlan
+
+CALIBRATION_SECONDS = 6.0
+SLICE = 2.0
+"""Seconds of a point in a timeline."""
+
+
+@dataclass
+class EnjimaResult(CameoResult):
+    """One group under one policy in one mode at one horizontal value."""
+
+    mode: str = "full"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A policy, a mode (how memory and threads are used), and the settings of a session that make it so."""
+
+    policy: str
+    mode: str = "full"
+    conf: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return self.policy if self.mode == "full" else self.mode
+
+
+_QUEUES = {"headway.memory.mode": "queue"}
+_THREADS = {"headway.scheduling.mode": "threads"}
+POLICIES = tuple(Choice(name) for name in ("enjima", "fcfs", "ml", "mc", "rr", "hr"))
+FULL = POLICIES[0]
+TQ = Choice("arrival", "TQ", _QUEUES | _THREADS)
+SQ = Choice("enjima", "SQ", _QUEUES)
+TM = Choice("arrival", "TM", _THREADS)
+MODES = (FULL, TQ, SQ, TM)
+CHOICES = {choice.label: choice for choice in (*POLICIES, Choice("llf"), TQ, SQ, TM)}
+
+
+class Trials:
+    """Real nodes for one experiment; `say` takes lines for people. `rate`, if given, stands for every capacity."""
+
+    def __init__(
+        self, workload: str, seconds: float, say: Callable[[str], None], rate: float | None = None, nodes: int = 2
+    ) -> None:
+        self.workload = workload
+        self.seconds = seconds
+        self.say = say
+        self.results: list[CameoResult] = []
+        self._rate = rate
+        self._nodes = nodes
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        return Cluster(self._nodes)
+
+    def close(self) -> None:
+        if "cluster" in self.__dict__:
+            self.cluster.close()
+
+    def capacity(self, name: str) -> float:
+        """Rows/s that the nodes take of a workload when there is always more; 0: they cannot run it."""
+        if self._rate is not None:
+            return self._rate
+        told = self._groups(FULL, queries(name, 2, FLOOD), CALIBRATION_SECONDS)
+        taken = sum(group.rows_per_s for group in told.values())
+        self.say(f"  capacity for {name}: {taken / 1e6:.2f} M rows/s")
+        return taken
+
+    def point(self, x: float | str, jobs: Sequence[QueryJob], choices: Sequence[Choice], **settings: Any) -> None:
+        """Run the jobs under every choice; a result per choice and group."""
+        for choice in choices:
+            for name, group in self._groups(choice, jobs, self.seconds).items():
+                mine = [job for job in jobs if job.group == name]
+                self.report(choice, x, name, group, sum(job.rows_per_s for job in mine), settings)
+
+    def timeline(self, x: str, jobs: Sequence[QueryJob], choices: Sequence[Choice]) -> None:
+        """Run the jobs under every choice, told in slices of time: (seconds, rows/s, mean latency, p99)."""
+        offered = sum(job.rows_per_s for job in jobs)
+        for choice in choices:
+            slices = self._sliced(choice, jobs)
+            points = [
+                (SLICE * n, told.rows / told.seconds, *_latency(told.markers.summary()))
+                for n, told in enumerate(slices)
+            ]
+            if slices:
+                self.report(choice, x, jobs[0].group, slices[-1], offered, {"timeline": points})
+
+    def _sliced(self, choice: Choice, jobs: Sequence[QueryJob]) -> list[Group]:
+        """One group per slice; all are judged by what was written in the end."""
+        slices: list[dict[str, Group]] = []
+        try:
+            with self.cluster.trial(choice.policy, jobs, conf=choice.conf) as trial:
+                trial.wait()
+                slices.extend(trial.measure(SLICE) for _ in range(max(1, int(self.seconds / SLICE))))
+                trial.finish(slices)
+        except (InvalidOption, UnsupportedPlan) as error:
+            self._leave_out(choice, error)
+        return [group for groups in slices for group in groups.values()]
+
+    def _groups(self, choice: Choice, jobs: Sequence[QueryJob], seconds: float) -> dict[str, Group]:
+        try:
+            return self.cluster.run(choice.policy, jobs, seconds, conf=choice.conf)
+        except (InvalidOption, UnsupportedPlan) as error:
+            self._leave_out(choice, error)
+            return {}
+
+    def _leave_out(self, choice: Choice, error: Exception) -> None:
+        self.say(f"  {choice.label} is left out: {str(error).splitlines()[0]}")
+
+    def report(
+        self, choice: Choice, x: float | str, name: str, group: Group, offered: float, settings: dict[str, Any]
+    ) -> None:
+        rows_per_s = group.rows_per_s
+        result = EnjimaResult(
+            self.workload, "headway", len(group.names), offered, rows_per_s, group.markers.summary(), group.seconds,
+            group.rows, group.correct, {"windows_checked": group.windows, **choice.conf, **settings}, choice.policy,
+            name, x, group.share_met, choice.mode,
+        )  # fmt: skip
+        self.results.append(result)
+        self.say(line(result))
+
+
+def _latency(summary: dict[str, float]) -> tuple[float, float]:
+    return summary.get("mean", -1.0), summary.get("p99", -1.0)
+
+
+def label(result: CameoResult) -> str:
+    """What a result is drawn as: a peer, a mode that is not the full one, or a policy."""
+    if result.system != "headway":
+        return result.system
+    mode = getattr(result, "mode", "full")
+    return result.policy if mode == "full" else str(mode)
+
+
+def line(result: CameoResult) -> str:
+    """For people."""
+    latency = ", ".join(f"{name} {value:,.2f}" for name, value in result.latency_ms.items())
+    return (
+        f"  x={result.x!s:>6}  {label(result):<8} {result.group:<4} {result.rows_per_s / 1e6:8.2f} M rows/s of "
+        f"{result.offered_rows_per_s / 1e6:.2f}  latency ms: {latency or 'none'}  correct: {result.correct}"
+    )
