@@ -107,6 +107,18 @@ def test_update_mode_gives_the_changed_groups(run: Runner) -> None:
     assert sorted(run.table(query)[len(before) :]) == [(3, 136, 11), (77, 2, 1)]
 
 
+def test_update_mode_ends_with_the_batch_answer(run: Runner) -> None:
+    """Every type of state, null keys and decimals: what was said last of each group is what a batch says."""
+
+    def build(df: DataFrame) -> DataFrame:
+        return df.groupBy("s", "m").agg(F.count("*"), F.sum("m"), *_more_functions(df), F.collect_list("i"))
+
+    rows = events(60)
+    given = {row[:2]: row for row in run.answer(build, rows, output="update")}
+    expected = build(run.spark.createDataFrame(rows, run.stream().schema)).collect()
+    assert same(list(given.values())) == same(expected)
+
+
 def test_keys_that_look_alike(run: Runner) -> None:
     values = [0.0, -0.0, math.nan, float("-nan"), None, 1.0]
     rows = [(value, value, n) for n, value in enumerate(values * 8)]

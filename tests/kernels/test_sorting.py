@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,15 +31,17 @@ def _rows(count: int = 90) -> pa.Table:
 
 
 def test_orders_are_sparks(spark: SparkSession) -> None:
-    """Ascending and descending, nulls first and last, for every type."""
+    """Every type ascending and descending, with nulls first or last."""
     table = _rows()
+    ways = [(kind, *way) for kind in _KINDS for way in (("asc", "last"), ("desc", "first"))]
+    ways += [("string", "asc", "first"), ("double", "desc", "last")]
     sql = [
         f"row_number() over (order by `{kind}` {direction} nulls {nulls}, n) as `{kind} {direction} {nulls}`"
-        for kind, direction, nulls in product(_KINDS, ("asc", "desc"), ("first", "last"))
+        for kind, direction, nulls in ways
     ]
     expected = batch_of(spark, table).selectExpr("n", *sql).toArrow()
     source = source_of((name, SAMPLES[name][0] if name in SAMPLES else T.IntegerType()) for name in table.column_names)
-    for kind, direction, nulls in product(_KINDS, ("asc", "desc"), ("first", "last")):
+    for kind, direction, nulls in ways:
         by = Column(SAMPLES[kind][0], table.column_names.index(kind))
         orders = (Order(by, direction == "desc", nulls == "first"), Order(Column(T.IntegerType(), 0), False, True))
         chain = InterpretedChain(Chain(source, (Sort(source.schema, source, orders),)))
