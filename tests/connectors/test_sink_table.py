@@ -37,6 +37,27 @@ def test_a_new_table_is_made_and_filled(spark: SparkSession, tables: str) -> Non
     assert sorted(r.k for r in spark.table(name).collect()) == [1, 2, 3]
 
 
+def test_readers_see_whole_epochs_while_more_is_written(spark: SparkSession, tables: str) -> None:
+    name = f"{tables}.read"
+    write(spark, name, pairs(1, 2))
+    assert keys(spark, name) == [1, 2]
+    format, options = table_sink(spark, name, "parquet", (), {}, PAIRS)
+    sink = make(spark, format, PAIRS, options=options)
+    committer = sink.committer()
+    writers = [sink.writer(f"sink-{number}") for number in range(2)]
+    for number, writer in enumerate(writers):
+        writer.write(pairs(10 + number), 1)
+    assert keys(spark, name) == [1, 2]
+    receipts = [writer.prepare(1) for writer in writers]
+    assert keys(spark, name) == [1, 2]
+    committer.commit(1, receipts)
+    assert keys(spark, name) == [1, 2, 10, 11]
+
+
+def keys(spark: SparkSession, name: str) -> list[int]:
+    return sorted(row.k for row in spark.table(name).collect())
+
+
 def test_a_table_with_partitions_and_every_type(spark: SparkSession, tables: str) -> None:
     name = f"{tables}.typed"
     batch = rows(EVERY_TYPE, EVERY_VALUE)

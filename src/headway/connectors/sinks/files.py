@@ -2,14 +2,15 @@
 
 1. Operators write data files with unique names into the target directory while an epoch runs.
 2. A prepared file is complete and durable; it becomes part of the table when its epoch commits, through the log.
-3. A file that was never prepared is deleted when its writer closes; after a crash it stays, invisible to readers.
+3. A session remembers which files a table has: of the table that is written, this session's memory is dropped.
+4. A file that was never prepared is deleted when its writer closes; after a crash it stays, invisible to readers.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,8 @@ from headway.connectors.sinks.partitions import Partitioning
 from headway.connectors.sinks.storage import Directory, StoredFile, directory_url
 from headway.errors import InvalidOption
 
+TABLE_OPTION = "headway.table"
+"""The table that the directory belongs to, by its full name; set by toTable."""
 _MAX_OPEN_FILES = 64
 
 
@@ -53,7 +56,16 @@ class FileSink(SparkSink):
         return FileWriter(self, operator)
 
     def committer(self) -> SinkCommitter:
-        return FileCommitter(self._log)
+        return FileCommitter(self._log, self._forget())
+
+    def _forget(self) -> Callable[[], None]:
+        """What makes the session look again which files the table has."""
+        table = self.options.text(TABLE_OPTION, default="")
+        if not table:
+            return lambda: None
+        state = self.context.spark._jsparkSession.sessionState()
+        catalog, identifier = state.catalog(), state.sqlParser().parseTableIdentifier(table)
+        return lambda: catalog.refreshTable(identifier)
 
 
 def _max_records(context: SinkContext, option: str) -> int:
@@ -67,11 +79,15 @@ def _max_records(context: SinkContext, option: str) -> int:
 class FileCommitter(DriverCommitter):
     """Enters the files of an epoch into the log."""
 
-    def __init__(self, log: FileLog) -> None:
+    def __init__(self, log: FileLog, forget: Callable[[], None]) -> None:
         self._log = log
+        self._forget = forget
 
     def commit(self, epoch: int, receipts: Sequence[Any]) -> None:
-        self._log.add([StoredFile(*file) for receipt in receipts for file in receipt or ()])
+        files = [StoredFile(*file) for receipt in receipts for file in receipt or ()]
+        self._log.add(files)
+        if files:
+            self._forget()
 
 
 class OpenFile:

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import types as T
 
 from headway.connectors.sinks.base import Options, spark_schema
+from headway.connectors.sinks.files import TABLE_OPTION
 from headway.dataflow.types import Schema
 from headway.errors import InvalidOption, UnsupportedPlan
 
@@ -33,7 +34,11 @@ def table_sink(
     table = _metadata(spark, table_name)
     _check_table(table, table_name, format, partition_by, schema)
     others = {name: value for name, value in options.items() if name.lower() != "path"}
-    return format.lower(), {**others, "path": table.location().toString()}
+    return format.lower(), {
+        **others,
+        "path": table.location().toString(),
+        TABLE_OPTION: f"{_quoted(table.database())}.{_quoted(table.identifier().table())}",
+    }
 
 
 def _identifier(spark: Any, table_name: str) -> list[str]:
