@@ -52,3 +52,27 @@ def test_a_sink_that_hangs_holds_back_its_source_alone(spark: SparkSession, hw: 
     finally:
         stuck.stop()
         free.stop()
+
+
+def test_strings_of_megabytes_wait_at_their_source_and_are_told_of(spark: SparkSession, hw: Headway) -> None:
+    """A thousand rows a second, a megabyte each, which nobody takes: all but a few stay numbers."""
+    rows = spark.readStream.format("rate").option("rowsPerSecond", 1000).load()
+
+    def hang(row: Row) -> None:
+        threading.Event().wait()
+
+    wide = rows.selectExpr("repeat('x', 1000000 + cast(value % 10 as int)) AS text")
+    stuck = hw.writeStream(wide).foreach(hang).start(fallback=False)
+    free = hw.writeStream(rows.where("value % 10 = 0")).format("noop").start(fallback=False)
+    try:
+        after(hw, free, 2)
+        before = resident(hw)
+        assert after(hw, free, 4) < before + 200 * 1024 * 1024
+        held = stuck.lastProgress["headway"]["memory"]["inFlightBytes"]
+        # On each of two nodes: what a channel holds, what the sink's thread holds, and a piece too much in both.
+        assert 1_000_000 <= held < 2 * (16 + 16 * 4 + 8) * 1024 * 1024
+        assert free.lastProgress["numInputRows"] > 0
+        assert free.lastProgress["headway"]["memory"]["inFlightBytes"] < 1024 * 1024
+    finally:
+        stuck.stop()
+        free.stop()

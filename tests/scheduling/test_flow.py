@@ -73,3 +73,12 @@ def test_a_gradient_follows_the_last_half_second() -> None:
 
 def test_an_operator_that_never_ran_has_been_idle_for_ever() -> None:
     assert Flow().last == -inf
+
+
+def test_what_others_took_inside_of_a_run_is_not_its_own_cost() -> None:
+    flow = Flow()
+    flow.took(100)
+    flow.nested = 0.02
+    flow.ran(0.03, now=1.0)
+    assert flow.cost == pytest.approx(1e-4)
+    assert flow.nested == 0.0

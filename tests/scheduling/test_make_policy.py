@@ -8,7 +8,7 @@ import pytest
 from virtual_node import context
 
 from headway.errors import InvalidOption
-from headway.scheduling import DEFAULT, POLICIES, Converter, Fifo, Knowledge, Llf, make_policy
+from headway.scheduling import DEFAULT, POLICIES, Converter, Fifo, Knowledge, Llf, make_policy, thread_per_operator
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,10 @@ def test_a_setting_that_is_none_is_refused_with_those_there_are(policy: str) -> 
 
 def test_a_grain_of_zero_is_taken() -> None:
     make_policy("llf", {"headway.scheduling.grain": "0 seconds"}).at_source(Converter("q"), 0.0, 0.0)
+
+
+def test_threads_of_operators_are_asked_for_by_name() -> None:
+    assert not thread_per_operator({})
+    assert thread_per_operator({"headway.scheduling.threads": "Operators"})
+    with pytest.raises(InvalidOption, match=r"headway.scheduling.threads is 'many'; use one or operators"):
+        thread_per_operator({"headway.scheduling.threads": "many"})

@@ -18,7 +18,7 @@ from headway.dataflow.query import QuerySpec
 from headway.errors import HeadwayError, InvalidOption
 from headway.memory import memory_settings
 from headway.observe.trace import TraceWriter
-from headway.scheduling import Policy, make_policy
+from headway.scheduling import Policy, make_policy, thread_per_operator
 
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 10.0
@@ -32,6 +32,7 @@ class Runtime:
     def __init__(self, spark: Any, nodes: int, threads: int, policy: str | Policy, conf: dict[str, str]) -> None:
         self.policy = make_policy(policy, conf)
         memory_settings(conf)  # raises here, not in the nodes
+        thread_per_operator(conf)
         if threads != 1:
             raise InvalidOption(f"threads={threads}: a node has one worker thread; for more cores ask for more nodes")
         context = spark.sparkContext

@@ -27,7 +27,7 @@ ChannelKey = tuple[int, int, int]
 class Channel:
     """Messages of one upstream operator that wait for `operator`."""
 
-    __slots__ = ("blocked", "bytes", "full", "key", "messages", "on_reply", "on_room")
+    __slots__ = ("blocked", "bytes", "full", "key", "left", "messages", "on_reply", "on_rest", "on_room")
 
     def __init__(self, key: ChannelKey) -> None:
         self.key = key
@@ -39,6 +39,10 @@ class Channel:
         self.full = False
         self.on_room: Callable[[int], None] = _nobody
         """Called with the bytes of every message with rows that is taken."""
+        self.left = False
+        """True iff the first message is what is left of one that was taken."""
+        self.on_rest: Callable[[], None] = _nothing
+        """Called when that is taken."""
         self.on_reply: Callable[[ReplyContext], None] = _nobody
         """Takes a reply context to the sender."""
 
@@ -49,13 +53,26 @@ class Channel:
         self.bytes += message.size
         self.messages.append((arrival, now, message))
 
+    def put_back(self, now: float, message: Message) -> None:
+        """What is left of a message that was taken. Its sender has been told of all of it, and hears no more."""
+        self.left = True
+        self.bytes += message.size
+        self.messages.appendleft((0, now, message))
+
     def take(self) -> tuple[float, Message]:
         """The next message, and when it came."""
         _, since, message = self.messages.popleft()
         self.bytes -= message.size
-        if message.batch is not None:
+        if self.left:
+            self.left = False
+            self.on_rest()
+        elif message.batch is not None:
             self.on_room(message.size)
         return since, message
+
+
+def _nothing() -> None:
+    """Nobody waits for it."""
 
 
 def _nobody(said: object) -> None:
@@ -87,6 +104,7 @@ class LocalPort:
         self._waiting = waiting
         self.takes_blocks = target.takes_blocks
         channel.on_room = self._taken
+        channel.on_rest = self._looked
 
     def room(self) -> bool:
         if self._channel.room():
@@ -101,6 +119,9 @@ class LocalPort:
         self._target.receive(self._channel, message)
 
     def _taken(self, size: int) -> None:
+        self._looked()
+
+    def _looked(self) -> None:
         if self._channel.full and self._channel.room():
             self._channel.full = False
             self._waiting.schedule()

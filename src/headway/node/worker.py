@@ -39,6 +39,7 @@ from headway.node.operators.planned import PlanOperator
 from headway.node.snapshots import write_states
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
 from headway.observe.trace import OperatorRun
+from headway.scheduling import thread_per_operator
 from headway.threads import Threads
 
 REPORT_EVERY = 1.0
@@ -137,6 +138,7 @@ class Node:
                 self._fail(host, error)
         host.stirred = True
         ended = self.clock.now()
+        operator.profile.flow.nested = host.nested
         self.dispatcher.done(operator, ended)
         if not host.closed:
             if self._recorded is not None:
@@ -384,4 +386,8 @@ def run_node(config: protocol.NodeConfig) -> None:
     # Deployments bring objects of these; importing them then would hold up the queries that run already.
     for module in ("headway.connectors.sinks", "headway.connectors.sources", "headway.kernels.expressions"):
         importlib.import_module(module)
-    Node(config).run()
+    kind = Node
+    if thread_per_operator(config.conf):
+        # It is made of this module's Node.
+        kind = importlib.import_module("headway.node.threaded").ThreadedNode
+    kind(config).run()

@@ -33,7 +33,7 @@ _KINDS: tuple[type[Policy], ...] = (
 POLICIES = {kind.name: kind for kind in _KINDS}
 DEFAULT = "llf"
 _PREFIX = "headway.scheduling."
-_SETTINGS = ("semantics", "topology", "costError", "grain", "patience")
+_SETTINGS = ("semantics", "topology", "costError", "grain", "patience", "threads")
 
 
 def make_policy(chosen: str | Policy, conf: Mapping[str, Any] | None = None) -> Policy:
@@ -45,6 +45,14 @@ def make_policy(chosen: str | Policy, conf: Mapping[str, Any] | None = None) -> 
         raise InvalidOption(f"there is no scheduling policy {chosen!r}; there are {', '.join(sorted(POLICIES))}")
     settings = _settings(conf or {})
     return _with_settings(kind, settings) if issubclass(kind, Deadlines) else kind()
+
+
+def thread_per_operator(conf: Mapping[str, Any]) -> bool:
+    """Whether operators have threads of their own, which the operating system schedules: for experiments."""
+    chosen = str(_settings(conf).get(_PREFIX + "threads", "one")).lower()
+    if chosen not in ("one", "operators"):
+        raise InvalidOption(f"{_PREFIX}threads is {chosen!r}; use one or operators")
+    return chosen == "operators"
 
 
 def _settings(conf: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,4 +118,5 @@ __all__ = [
     "Tokens",
     "Windows",
     "make_policy",
+    "thread_per_operator",
 ]

@@ -83,6 +83,8 @@ class Flow:
     """Results per second of work from here on."""
     last: float = -inf
     """When its last run ended."""
+    nested: float = 0.0
+    """Seconds that other operators took inside of its run, which is about to be measured."""
 
     _took: int = 0
     _gave: int = 0
@@ -99,6 +101,10 @@ class Flow:
         self.taken += rows
         self._took += rows
 
+    def put_back(self, rows: int) -> None:
+        """So many of those taken last were not."""
+        self.took(-rows)
+
     def gave(self, rows: int) -> None:
         self._gave += rows
 
@@ -109,7 +115,8 @@ class Flow:
     def ran(self, seconds: float, now: float) -> None:
         """A run that took so long has ended."""
         self.last = now
-        self._seconds += seconds
+        self._seconds += max(0.0, seconds - self.nested)
+        self.nested = 0.0
         if self._took and not 0.0 <= now - self._since < INTERVAL:
             self._measure(now)
 

@@ -167,9 +167,20 @@ class Operator:
             self.profile.flow.took(message.batch.num_rows)
         self._take(channel, message)
         self._messages += 1
-        took = host.now() - self._began
+        ended = host.now()
+        took = ended - self._began
+        self.profile.flow.ran(took - host.nested, ended)
         self.ran(took - host.nested)
         host.nested = outside + took
+        if channel.messages:
+            self.schedule()
+
+    def put_back(self, channel: Channel, message: Message) -> None:
+        """What is left of the message that is being taken goes first when there is room again."""
+        assert message.batch is not None
+        channel.put_back(self.host.now(), message)
+        self.profile.flow.put_back(message.batch.num_rows)
+        self.account.add(message.size)
 
     def schedule(self) -> None:
         """Offer this operator to the scheduler, if it can run."""

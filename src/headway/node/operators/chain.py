@@ -19,6 +19,7 @@ from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.pieces import pieces_of
 from headway.node.ports import Channel, ChannelKey
 from headway.node.watermarks import SourceWatermark
 
@@ -54,6 +55,8 @@ class ChainOperator(Operator):
         self._ticket = ticket
         self._aggregates = chain.aggregate is not None
         self._sessions = chain.aggregate is not None and chain.aggregate.session
+        self._pieces = None if whole else pieces_of(chain)
+        """Not None iff the chain may make more than it takes."""
         self._flush_every = flush_every
         last = chain.steps[-1] if chain.steps else chain.input
         self._nothing = _empty(arrow_schema(last.schema)) if whole and not self._aggregates else None
@@ -102,8 +105,13 @@ class ChainOperator(Operator):
         self._publish(message, self._event_time.current(now, all_idle=self.inputs.current.idle))
 
     def on_rows(self, channel: Channel, message: Message) -> None:
-        assert message.batch is not None
-        rows, highest = self._kernel.process(message.batch)
+        if self._pieces is not None:
+            self.current = message = self._pieces.first(self, channel, message)
+        batch = message.batch
+        assert batch is not None
+        rows, highest = self._kernel.process(batch)
+        if self._pieces is not None:
+            self._pieces.made(batch.num_rows, rows)
         if rows is None and self._nothing is not None:
             # A result without rows takes the place of the one before too.
             rows = self._nothing
