@@ -172,5 +172,5 @@ def test_the_example_of_open_source():
 def test_what_only_spark_has_falls_back():
     with pytest.raises(UnsupportedPlan, match="usemanualclock"):
         open_remote(source_of("rate", SCHEMA, useManualClock=True))
-    with pytest.raises(UnsupportedPlan, match="source kafka"):
-        open_remote(source_of("kafka", "value binary"))
+    with pytest.raises(UnsupportedPlan, match="source pulsar"):
+        open_remote(source_of("pulsar", "value binary"))

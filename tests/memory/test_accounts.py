@@ -66,3 +66,10 @@ def test_accounts_may_have_caps_of_their_own() -> None:
     account = Ledger(budget=100, cap=10).open(cap=50)
     account.add(49)
     assert account.may_read(nothing)
+
+
+def test_a_block_counts_whole_however_few_rows_it_holds() -> None:
+    account = Ledger(budget=100, cap=10).open()
+    account.add(1)
+    account.blocks = 10
+    assert not account.may_read(nothing)

@@ -3,7 +3,8 @@
 1. Rows count from when they are put into a channel until they are taken from it, by whatever memory they are in; so do
    rows under way to another process, and rows that a sink's thread has not written.
 2. Only sources bring rows in, so only sources are held back: what is in the node can always move on and out.
-3. A query may read while it has less in flight than its cap, and while all queries together have less than the budget.
+3. A query may read while it has less in flight than its cap, counting all of a block that holds a few rows, and while
+   all queries together have less than the budget.
 4. Beyond the budget, a query may read while it has less than an equal part of it: one that never drains holds back
    itself alone.
 """
@@ -64,7 +65,7 @@ class Ledger:
         self.changed(-held)
 
     def may_read(self, account: Account) -> bool:
-        if account.held >= account.cap:
+        if max(account.held, account.blocks) >= account.cap:
             return False
         if self.total < self.budget:
             return True

@@ -20,6 +20,8 @@ from headway.memory.area import Area, Memory
 BLOCK_BYTES = 512 << 10
 _ROWS = 64
 """Capacities are multiples of it, so that every column begins at a cache line."""
+SPARSE = 8
+"""A block is sparse if it could hold so many times as many rows."""
 Columns: TypeAlias = Sequence[np.ndarray[Any, Any]]
 
 
@@ -35,11 +37,20 @@ class Layout:
         """Rows of a block; 0: a row is too wide."""
         self.offsets = [sum(self.widths[:i]) * self.capacity for i in range(len(self.widths))]
         self._even = all(width == 8 for width in self.widths)
+        self._smaller: dict[int, Layout] = {}
 
     @staticmethod
     def fits(schema: pa.Schema) -> bool:
         """Whether blocks can hold rows of this schema."""
         return all(_fixed(type_) for type_ in schema.types) and Layout(schema).capacity > 0
+
+    def smaller(self, rows: int) -> Layout:
+        """One for so many rows, or up to twice as many."""
+        capacity = 1 << max(rows - 1, _ROWS - 1).bit_length()
+        found = self._smaller.get(capacity)
+        if found is None:
+            found = self._smaller[capacity] = Layout(self.schema, rows=capacity)
+        return found
 
     def block(self, memory: Memory) -> Block:
         return Block(self, memory.area(self.size))
@@ -81,6 +92,16 @@ class Block:
     @property
     def nbytes(self) -> int:
         return self.num_rows * self.layout.row
+
+    def packed(self, memory: Memory) -> Block:
+        """The same rows, in a smaller block if they leave most of this one empty: it is free for others then."""
+        if self.num_rows * SPARSE > self.layout.capacity:
+            return self
+        block = self.layout.smaller(self.num_rows).block(memory)
+        block.num_rows = self.num_rows
+        for column, other in zip(self.columns, block.columns, strict=True):
+            other[: self.num_rows] = column[: self.num_rows]
+        return block
 
     def address(self, column: int) -> int:
         return self._area.address + self.layout.offsets[column]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from headway.connectors.api import Polled, Position
+from headway.connectors.api import Filled, Polled, Position, filled
 from headway.connectors.sources.options import integer, milliseconds, refuse_unknown
 from headway.dataflow.graph import Source
 from headway.dataflow.types import arrow_schema
@@ -24,6 +24,8 @@ from headway.errors import InvalidOption
 _INT64_MAX = 2**63 - 1
 _UNBOUNDED = 2**63 - 1
 _MICROS = np.uint64(1000)
+_SCALE = np.uint64(2000)
+Column: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Segment(NamedTuple):
@@ -94,26 +96,29 @@ class RatePartition:
 
     def __init__(self, ramp: Ramp, schema: pa.Schema, position: dict[str, int]) -> None:
         self._ramp = ramp
-        self._schema = schema
-        self._types = schema.types
+        self.schema = schema
         self._begin_ms = position["begin_ms"]
         self._partition = position["partition"]
         self._stride = position["partitions"]
         self._next = position["next"]
         self._segment = ramp.segment_of(self._next)
+        self._steps = np.zeros(0, np.int64)
 
     def poll(self, now: float, max_rows: int) -> Polled | None:
+        return filled(self, max_rows, now)
+
+    def fill(self, columns: Sequence[Column], most: int, now: float) -> Filled | None:
         segment = self._segment
         end = due_end(segment, self._elapsed_ms(now))
-        rows = min(-((self._next - end) // self._stride), max_rows)
+        rows = min(-((self._next - end) // self._stride), most)
         if rows <= 0:
             return None
         first, last = self._next, self._next + (rows - 1) * self._stride
-        batch = self._batch(segment, first, last)
+        self._write(segment, first, columns[0][:rows], columns[1][:rows])
         self._next = last + self._stride
         if self._next >= segment.end:
             self._segment = self._ramp.segment_of(self._next)
-        return Polled(batch, self._arrival(segment, first), self._arrival(segment, last))
+        return Filled(rows, self._arrival(segment, first), self._arrival(segment, last))
 
     def next_due(self, now: float) -> float:
         return self._arrival(self._segment, self._next)
@@ -139,24 +144,27 @@ class RatePartition:
     def _arrival(self, segment: Segment, value: int) -> float:
         return (self._begin_ms + due_ms(segment, value)) / 1000
 
-    def _batch(self, segment: Segment, first: int, last: int) -> pa.RecordBatch:
-        """Rows of the values from `first` to `last`, with the timestamps of `due_ms`, exactly, in whole columns."""
+    def _write(self, segment: Segment, first: int, times: Column, values: Column) -> None:
+        """Values from `first` on, with the timestamps of `due_ms`, exactly, in whole columns."""
         n = segment.per_second
         # Counted from a whole second near the first value, the products below fit 64 bits however long it runs.
         second = (first - segment.first) // n
         begin_us = (self._begin_ms + segment.begin_ms + second * 1000) * 1000
         scaled = (first - segment.first - second * n) * 2000 + n
-        rows = (last - first) // self._stride + 1
-        values = np.arange(first, last + 1, self._stride, dtype=np.int64)
-        times = np.arange(scaled, scaled + rows * self._stride * 2000, self._stride * 2000, dtype=np.uint64)
-        times //= np.uint64(2 * n)
-        times *= _MICROS
-        times += np.uint64(begin_us)
-        columns = [
-            pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(column)])
-            for kind, column in zip(self._types, (times, values), strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        steps = self._steps_of(len(values))
+        np.add(steps, first, out=values)
+        unsigned = times.view(np.uint64)
+        np.multiply(steps.view(np.uint64), _SCALE, out=unsigned)
+        unsigned += np.uint64(scaled)
+        unsigned //= np.uint64(2 * n)
+        unsigned *= _MICROS
+        unsigned += np.uint64(begin_us)
+
+    def _steps_of(self, rows: int) -> Column:
+        """How far each of so many values is from the first."""
+        if len(self._steps) < rows:
+            self._steps = np.arange(2 * rows, dtype=np.int64) * self._stride
+        return self._steps[:rows]
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ class InlineOperator(Operator):
         if filled is None:
             return None
         block.num_rows = filled.rows
+        block = block.packed(self.host.memory)
         rows = block if self._hands_on else block.record_batch()
         return Polled(rows, filled.first_arrival, filled.last_arrival)
 
