@@ -124,8 +124,9 @@ def start(
 
     `nodes` is how many; by default one per core, as far as Spark's slots go. `threads`, the worker threads of a node,
     can only be 1 so far: a core's loop is a process. `policy` says which operator runs next: "llf" (least laxity
-    first), "edf", "sjf", "fifo", "orleans", "tokens", "arrival", or a `headway.scheduling.Policy`. `conf` are the
-    settings whose names begin with "headway.".
+    first), "slack" (deadlines, and output costs within their slack), "edf", "sjf", "fifo", "orleans", "tokens",
+    "arrival", "enjima", "fcfs", "ml", "mc", "rr", "hr", or a `headway.scheduling.Policy`. `conf` are the settings whose
+    names begin with "headway.".
     """
     for name, number in (("nodes", nodes), ("threads", threads)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
