@@ -1,4 +1,4 @@
-"""JSON text: read by a schema, written, looked into."""
+"""JSON text: read by a schema, written, looked into; CSV text likewise."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -94,3 +94,24 @@ def test_writing(spark: SparkSession) -> None:
     ]
     schema = "i int, a array<int>, m map<string, double>, p struct<x: string, y: array<struct<z: string>>>, "
     check(spark, exprs, rows, schema + "n decimal(5,2), t timestamp, b binary")
+
+
+def test_csv(spark: SparkSession) -> None:
+    rows = [
+        ("1,abc,2.5", 1, "a,b", 1.5, datetime(2024, 7, 1, 3)),
+        ("x,,", -1, "", float("nan"), datetime(1970, 1, 1)),
+        ('7,"q ""w"", e",1e3', 0, 'say "hi"', None, None),
+        ("1", None, None, -0.0, datetime(2024, 1, 1)),
+        ("1,2,3,4", 5, " pad ", 1e10, datetime(2024, 3, 10, 7)),
+        *(("", 1, "x", 1.0, None), (None, 2, "#c", 2.0, None), (" 5 , b ,3", 3, "l\nm", 3.0, None)),
+    ]
+    exprs = [
+        *(
+            "from_csv(s, 'a int, b string, c double')",
+            "from_csv(s, 'a string, b string')",
+            "from_csv(s, 'a int').a + 1",
+        ),
+        *("from_csv(s, 'a string, b string', map('sep', '2'))", "to_csv(struct(i, t, d))", "to_csv(struct(t, u))"),
+        *("to_csv(struct(i, t), map('sep', '|', 'nullValue', 'N'))", "from_csv(s, 'a int, _corrupt_record string')"),
+    ]
+    check(spark, exprs, rows, "s string, i int, t string, d double, u timestamp")

@@ -135,6 +135,7 @@ TEXTS = [
         "date_format(t, 'EEE, dd MMM yyyy')",
     ),
     *("date_format(t, \"yyyy-MM-dd'T'HH:mm\")", "date_format(t, 'EEEE MMMM')", "date_format(n, 'DDD SSSSSS')"),
+    *("date_format(t, 'XXX xx Z VV')", "date_format(t, 'X x XX xxx Q QQ QQQ')", "date_format(t, 'LL LLLL k K kk KK')"),
     *("from_unixtime(l)", "from_unixtime(l, 'yyyyMMdd')", "date_format(d, 'yyyy')"),
 ]
 
@@ -172,11 +173,14 @@ READ = [
         "2020-01-02T03:04:05.123",
         "2020-01-02 03:04:05.1234567",
     ),
+    *("2020-01-02T03:04:05+02:00", "2020-01-02T03:04:05Z", "2020-07-02T03:04:05-0530", "02 Jan 2020", "2 january 2020"),
+    *("1/2/20 3:04 pm", "1/2/20 12:04 AM", "1/2/69 12:04 PM", "1/2/20 13:04 PM"),
     *("+12020-01-02 03:04:05", "-0044-01-02 03:04:05", "garbage", None),
 ]
 PATTERNS = [
     *("yyyy-MM-dd HH:mm:ss", "yyyyMMdd", "yyyy-MM-dd", "d/M/yyyy H:mm", "yyyy-MM-dd\\'T\\'HH:mm:ss.SSS"),
-    *("yyyy-MM-dd HH:mm:ss.SSSSSS", "HH:mm"),
+    *("yyyy-MM-dd HH:mm:ss.SSSSSS", "HH:mm", "yyyy-MM-dd\\'T\\'HH:mm:ssXXX", "yyyy-MM-dd\\'T\\'HH:mm:ssZ"),
+    *("dd MMM yyyy", "d MMMM yyyy", "M/d/yy h:mm a", "yyyy-MM-dd\\'T\\'HH:mm:ssX"),
 ]
 
 
@@ -212,7 +216,7 @@ def test_overflow(spark: SparkSession) -> None:
     check(spark, ["timestamp_seconds(n)"], [(Decimal("-0.1234560"),), (None,)], "n decimal(10,7)")
 
 
-@pytest.mark.parametrize("pattern", ["yyyy-MM-dd VV", "G", "LLLL", "yyyy [HH]", "QQQ"])
+@pytest.mark.parametrize("pattern", ["yyyy-MM-dd z", "G", "yyyy [HH]", "QQQQ", "n"])
 def test_what_is_refused_is_named(spark: SparkSession, pattern: str) -> None:
     frame = spark.range(1).select(F.timestamp_seconds("id").alias("t"))
     with pytest.raises(UnsupportedPlan, match="datetime pattern"):

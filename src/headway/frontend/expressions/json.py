@@ -29,7 +29,9 @@ _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\['(?P<quoted>[^']*)'\]|\[(?P<index>\d+
 _WRITING = frozenset({"ignorenullfields", "timezone"})
 
 
-def _options(tree: Tree, known: frozenset[str], zone: str) -> tuple[tuple[str, str], ...]:
+def text_options(tree: Tree, known: frozenset[str], lowering: Lowering) -> tuple[tuple[str, str], ...]:
+    """The options that a function was given, all of which must be known, and the time zone."""
+    zone = tree.fields.get("timeZoneId") or lowering.time_zone
     given = {key.lower(): str(value) for key, value in tree.fields["options"].items()}
     for name in given:
         if name not in known:
@@ -47,7 +49,7 @@ def _from_json(tree: Tree, lowering: Lowering) -> Expr:
     kind = spark_type(tree.fields["schema"])
     arrow_type(kind)
     known = frozenset(name.lower() for name in json_reader.KNOWN) | {"timezone"}
-    options = _options(tree, known, tree.fields.get("timeZoneId") or lowering.time_zone)
+    options = text_options(tree, known, lowering)
     mode = dict(options).get("mode", "PERMISSIVE").upper()
     if mode not in ("PERMISSIVE", "FAILFAST"):
         raise UnsupportedPlan(f"option mode {mode} of from_json")

@@ -28,4 +28,6 @@ def _first_bad(spark_type: T.DataType, refused: tuple[type[T.DataType], ...]) ->
         return spark_type
     if isinstance(spark_type, T.StructType):
         return next((b for f in spark_type.fields if (b := _first_bad(f.dataType, refused)) is not None), None)
+    if isinstance(spark_type, T.MapType):
+        return _first_bad(spark_type.keyType, refused) or _first_bad(spark_type.valueType, refused)
     return _first_bad(spark_type.elementType, refused) if isinstance(spark_type, T.ArrayType) else None

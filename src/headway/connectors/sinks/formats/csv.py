@@ -110,7 +110,7 @@ class CsvRows:
 
 def csv_format(context: SinkContext, options: Options, fields: Schema) -> LineFormat:
     options.check("csv", _NATIVE, _OF_SPARK)
-    check_types("csv", fields, T.StructType, T.ArrayType, T.NullType)
+    check_types("csv", fields, T.StructType, T.ArrayType, T.MapType, T.NullType)
     dialect = Dialect.of(options)
     if dialect.strip_right and not dialect.strip_left:
         raise UnsupportedPlan("option ignoreLeadingWhiteSpace of sink csv without ignoreTrailingWhiteSpace")

@@ -60,6 +60,10 @@ class CsvReader:
         while chunk := list(islice(found, RECORDS_PER_BATCH)):
             yield self._batch(chunk, path)
 
+    def parse(self, texts: list[str]) -> pa.RecordBatch:
+        """One row for each text, which is a record of its own."""
+        return self._batch([Record(self._dialect.split(text), text) for text in texts], "text")
+
     def _line_records(self, data: bytes) -> Iterator[Record]:
         comment = self._dialect.comment
         for raw in split_lines(data, self._line_separator):
