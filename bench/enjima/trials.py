@@ -42,7 +42,7 @@ class Choice:
 
 
 _QUEUES = {"headway.memory.mode": "queue"}
-_THREADS = {"headway.scheduling.mode": "threads"}
+_THREADS = {"headway.scheduling.threads": "operators"}
 POLICIES = tuple(Choice(name) for name in ("enjima", "fcfs", "ml", "mc", "rr", "hr"))
 FULL = POLICIES[0]
 TQ = Choice("arrival", "TQ", _QUEUES | _THREADS)

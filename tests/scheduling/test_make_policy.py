@@ -106,3 +106,9 @@ def test_threads_of_operators_are_asked_for_by_name() -> None:
     assert thread_per_operator({"headway.scheduling.threads": "Operators"})
     with pytest.raises(InvalidOption, match=r"headway.scheduling.threads is 'many'; use one or operators"):
         thread_per_operator({"headway.scheduling.threads": "many"})
+
+
+def test_the_length_of_an_epoch_is_a_setting() -> None:
+    policy = make_policy("enjima", {"headway.scheduling.period": "20 ms"})
+    assert policy.period == 0.02  # type: ignore[attr-defined]
+    assert make_policy("enjima").period == 0.001  # type: ignore[attr-defined]

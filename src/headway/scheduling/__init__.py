@@ -24,6 +24,7 @@ from headway.scheduling.queue import GRAIN, PATIENCE
 from headway.scheduling.round_robin import RoundRobin
 from headway.scheduling.sjf import Sjf
 from headway.scheduling.slack import Slack
+from headway.scheduling.state_queue import PERIOD
 from headway.scheduling.tokens import Tokens
 
 _KINDS: tuple[type[Policy], ...] = (
@@ -33,7 +34,7 @@ _KINDS: tuple[type[Policy], ...] = (
 POLICIES = {kind.name: kind for kind in _KINDS}
 DEFAULT = "llf"
 _PREFIX = "headway.scheduling."
-_SETTINGS = ("semantics", "topology", "costError", "grain", "patience", "threads")
+_SETTINGS = ("semantics", "topology", "costError", "grain", "patience", "period", "threads")
 
 
 def make_policy(chosen: str | Policy, conf: Mapping[str, Any] | None = None) -> Policy:
@@ -44,6 +45,8 @@ def make_policy(chosen: str | Policy, conf: Mapping[str, Any] | None = None) -> 
     if kind is None:
         raise InvalidOption(f"there is no scheduling policy {chosen!r}; there are {', '.join(sorted(POLICIES))}")
     settings = _settings(conf or {})
+    if kind is Enjima:
+        return Enjima(_length(settings, "period", PERIOD))
     return _with_settings(kind, settings) if issubclass(kind, Deadlines) else kind()
 
 
