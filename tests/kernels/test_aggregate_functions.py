@@ -137,7 +137,8 @@ def test_try_sum_is_null_on_overflow(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_lists_and_sets(spark: SparkSession, tmp_path: Path) -> None:
-    kinds = ["bool", "int", "float", "decimal_10_2", "string", "binary", "date", "timestamp", "struct(int, float)"]
+    kinds = ["bool", "int", "float", "decimal_10_2", "string", "binary", "date", "timestamp"]
+    kinds += ["struct(int, float)", "array(int, w)"]
     every = [f"{f}({c})" for f in ("collect_list", "collect_set") for c in kinds]
     filtered = ["collect_list(int) filter (where bool)", "collect_set(struct(bool, string)) filter (where int > 0)"]
     joined = ["listagg(string, '-') within group (order by n)", "listagg(binary) within group (order by float desc, n)"]
@@ -163,7 +164,7 @@ def test_percentiles_and_modes(spark: SparkSession, tmp_path: Path) -> None:
     near = [f"approx_percentile({c}, array(0, 0.25, 0.5, 1))" for c in (*kinds, "date", "timestamp")]
     near += ["percentile_approx(y, 0.9)", "percentile_approx(n, array(0.00001, 0.99999), 20000)"]
     modes = [f"mode() within group (order by {c} {d})" for c in ("int", "string", "float") for d in ("asc", "desc")]
-    modes += ["mode(same)", "mode(w % 2, true)"]
+    modes += ["mode(same)", "mode(array(same))", "mode(w % 2, true)"]
     _check(spark, tmp_path, _rows(), _selected(*exact, *near, *modes))
 
 

@@ -135,9 +135,7 @@ def _first_or_last(tree: Tree, calls: _Input) -> AggCall:
 
 def _collect(tree: Tree, calls: _Input) -> AggCall:
     arg = calls(tree.children[0])
-    name = "collect_list"
-    if tree.name == "CollectSet":
-        name, arg = "collect_set", _comparable(tree, arg)
+    name = "collect_set" if tree.name == "CollectSet" else "collect_list"
     options = (("ignore_nulls", tree.fields.get("ignoreNulls", True)),)
     return AggCall(name, (arg,), T.ArrayType(arg.type), options=options)
 
@@ -205,8 +203,10 @@ def _percentages(tree: Tree) -> tuple[bool, tuple[float, ...]]:
 
 
 def _most_frequent(tree: Tree, calls: _Input) -> AggCall:
-    arg = _comparable(tree, calls(tree.children[0]))
-    return AggCall("mode", (arg,), arg.type, options=(("least", tree.fields.get("reverseOpt")),))
+    arg, least = calls(tree.children[0]), tree.fields.get("reverseOpt")
+    if isinstance(arg.type, T.MapType):
+        raise _unsupported(tree, arg)
+    return AggCall("mode", (arg if least is None else _comparable(tree, arg),), arg.type, options=(("least", least),))
 
 
 def _distinct_estimate(tree: Tree, calls: _Input) -> AggCall:
