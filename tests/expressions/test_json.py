@@ -47,6 +47,32 @@ def test_reading(spark: SparkSession) -> None:
     check(spark, READING + LOOKING, [(text,) for text in TEXTS], SCHEMA)
 
 
+def test_reading_whole_columns(spark: SparkSession) -> None:
+    """Texts that all fit are read by Arrow; one that does not has all of them read row by row."""
+    fit = [
+        f'{{"a": {n}, "b": [{n}, null], "c": {{"d": "x{n}\\u00e9\\n"}}, "t": "2024-03-10T0{n % 9}:30:00", "z": 1}}'
+        for n in range(12)
+    ]
+    fit += [
+        '{"a": null}',
+        "{}",
+        '{"c": {}, "b": []}',
+        '{"c": null, "e": 7, "f": true}',
+        ' {"e": -0.0, "t": null}  ',
+        None,
+    ]
+    schema = "a int, b array<bigint>, c struct<d: string>, t timestamp, e double, f boolean, g date"
+    for odd in (
+        [],
+        ['{"a": 1, "a": 2}'],
+        ['{"a": 1} {"a": 2}'],
+        ['{"a": 3000000000}'],
+        ['{"t": "x", "a": 4}'],
+        ['{"c": {"d": 1}}', ""],
+    ):
+        check(spark, [f"from_json(s, '{schema}')"], [(text,) for text in [*fit, *odd]], SCHEMA)
+
+
 def test_what_fails(spark: SparkSession) -> None:
     check(spark, ["from_json(s, 'a int', map('mode', 'FAILFAST'))"], [("{",)], SCHEMA)
 

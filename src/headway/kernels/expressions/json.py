@@ -17,6 +17,7 @@ from headway.connectors.sources.files.json_values import NeedsText, Unfit, conve
 from headway.connectors.sources.files.values import rules_of
 from headway.dataflow.expr import Call
 from headway.dataflow.graph import Source
+from headway.kernels.expressions.json_columns import read_columns
 from headway.kernels.expressions.registry import RowError, evaluates
 from headway.kernels.lists import build
 
@@ -41,7 +42,8 @@ class _Reader:
         self._fails = dict(options).get("mode", "").upper() == "FAILFAST"
         names = call.type.names if isinstance(call.type, T.StructType) else []
         self._corrupt = names.index(call.option("corrupt")) if call.option("corrupt") in names else None
-        self._convert = converter_of(self._parsed(), replace(rules_of(Source((), "json", options)), exact=False))
+        self.rules = replace(rules_of(Source((), "json", options)), exact=False)
+        self._convert = converter_of(self._parsed(), self.rules)
 
     def _parsed(self) -> T.DataType:
         """The type without the column for corrupt records."""
@@ -81,7 +83,13 @@ class _Reader:
 
 @evaluates("JsonToStructs")
 def _from_json(call: Call, args: Args) -> pa.Array:
-    return over_distinct(_Reader(call), args[0], call.type)
+    reader = _Reader(call)
+    encoded = args[0].dictionary_encode()
+    if call.option("corrupt") not in getattr(call.type, "names", ()):
+        columns = read_columns(encoded.dictionary, call.type, reader.rules)
+        if columns is not None:
+            return columns.take(encoded.indices)
+    return over_distinct(reader, args[0], call.type)
 
 
 @evaluates("StructsToJson")
