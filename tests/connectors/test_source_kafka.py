@@ -70,6 +70,21 @@ def test_rows_are_those_that_spark_reads(spark: SparkSession, broker: Broker, st
     assert {row.timestamp.timestamp() for row in rows.where("value is null").collect()} == {1_700_000_000.123}
 
 
+def test_spark_reads_the_stream_where_a_query_falls_back(spark: SparkSession, broker: Broker) -> None:
+    topic = broker.topic(2)
+    broker.send(topic, 1, 2, partition=0)
+    df = stream(spark, broker, subscribe=topic, startingOffsets="earliest").select("value")
+    query = df.writeStream.format("memory").queryName(f"kafka_{next(_names)}").start()
+    try:
+        query.processAllAvailable()
+        broker.send(topic, 3, partition=1)
+        query.processAllAvailable()
+        found = spark.table(str(query.name)).collect()
+        assert sorted(bytes(row.value) for row in found) == [b"1", b"2", b"3"]
+    finally:
+        query.stop()
+
+
 def _place(row: Row) -> tuple[Any, ...]:
     return row.topic, row.partition, row.offset
 
