@@ -20,6 +20,7 @@ from headway.connectors.api import Sink, SinkContext
 from headway.connectors.sinks import open_sink, table_sink
 from headway.connectors.sources import open_source
 from headway.dataflow.query import QuerySpec
+from headway.dataflow.stages import WatermarkPolicy
 from headway.errors import FallbackWarning, InvalidOption, UnsupportedPlan
 from headway.frontend import LoweredQuery, explain, lower
 from headway.gateway import jvm_method
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from headway.cluster.runtime import Runtime
 
 _CHECKS = "spark.sql.streaming.unsupportedOperationCheck"
+_WATERMARKS = "spark.sql.streaming.multipleWatermarkPolicy"
 _STOP_OLDER = "spark.sql.streaming.stopActiveRunOnRestart"
 _TO_USER_CODE = 5
 
@@ -106,7 +108,7 @@ def _launch_native(
         checkpoints.claim(checkpoint, id)
     else:
         _make_way(spark, streams, id)
-    spec = _spec(settings, id, lowered, sink, checkpoint)
+    spec = _spec(spark, settings, id, lowered, sink, checkpoint)
     running = runtime.submit(spec)
     query = StreamingQuery(NativeRun(spec, running, lambda: explain(settings.df)))
     running.add_progress_callback(lambda progress: streams.progressed(as_pyspark(progress)))
@@ -131,7 +133,9 @@ def _sink(spark: SparkSession, settings: WriteSettings, format: str, lowered: Lo
     return open_sink(format, context)
 
 
-def _spec(settings: WriteSettings, id: str, lowered: LoweredQuery, sink: Sink, checkpoint: Checkpoint) -> QuerySpec:
+def _spec(
+    spark: SparkSession, settings: WriteSettings, id: str, lowered: LoweredQuery, sink: Sink, checkpoint: Checkpoint
+) -> QuerySpec:
     return QuerySpec(
         id=id,
         run_id=str(uuid.uuid4()),
@@ -145,7 +149,15 @@ def _spec(settings: WriteSettings, id: str, lowered: LoweredQuery, sink: Sink, c
         options=dict(settings.options),
         ordered=settings.ordered,
         auto_latency=settings.auto_latency,
+        watermarks=_watermarks(spark),
     )
+
+
+def _watermarks(spark: SparkSession) -> WatermarkPolicy:
+    policy = str(spark.conf.get(_WATERMARKS, "min")).lower()
+    if policy not in ("min", "max"):
+        raise InvalidOption(f"{_WATERMARKS} is {policy!r}; use min or max")
+    return "max" if policy == "max" else "min"
 
 
 def _make_way(spark: SparkSession, streams: StreamingQueryManager, id: str | None) -> None:

@@ -28,7 +28,7 @@ def plan_stages(spec: QuerySpec) -> tuple[tuple[Stage, ...], dict[Source, Connec
     """The stages of a query and the connectors of its sources."""
     connectors = {source: open_source(source) for source in sources(spec.plan)}
     inline = frozenset(source for source, connector in connectors.items() if hasattr(connector, "partitions"))
-    return cut(spec.plan, inline, spec.output_mode), connectors
+    return cut(spec.plan, inline, spec.output_mode, spec.watermarks), connectors
 
 
 def begin_at(
@@ -108,6 +108,7 @@ def make_deployment(
         sources=plans,
         sink=spec.sink,
         output_mode=spec.output_mode.lower(),
+        watermarks=spec.watermarks,
         latency=target.urgency,
         measuring=target.measuring,
         members=members,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.connectors.api import ConsumedSource, InlineSource, PlannedSource, Position, Sink
-from headway.dataflow.stages import Stage
+from headway.dataflow.stages import Stage, WatermarkPolicy
 from headway.node.message import Barrier
 from headway.observe.metrics import QueryMetrics
 from headway.observe.trace import OperatorRun
@@ -70,6 +70,7 @@ class Deployment:
     sources: dict[int, SourcePlan]
     sink: Sink
     output_mode: str
+    watermarks: WatermarkPolicy
     latency: float | None
     measuring: bool
     """The target is not known yet: nothing is judged by it."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 from headway.connectors.api import Sink
 from headway.dataflow.graph import Relation
+from headway.dataflow.stages import WatermarkPolicy
 
 TriggerKind = Literal["continuous", "processingTime", "availableNow", "once"]
 
@@ -35,6 +36,7 @@ class QuerySpec:
     `id` outlives restarts from the same checkpoint, `run_id` does not. `latency` is the target in seconds, None for a
     bulk query; it is found by measuring iff `auto_latency`. `checkpoint` is a directory, None iff the query cannot
     resume. `options` are the writer's, as the user wrote them. `ordered`: results leave in the order of their events.
+    `watermarks` says which of several counts.
     """
 
     id: str
@@ -49,3 +51,4 @@ class QuerySpec:
     options: dict[str, str] = field(default_factory=dict)
     ordered: bool = False
     auto_latency: bool = False
+    watermarks: WatermarkPolicy = "min"

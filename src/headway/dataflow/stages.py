@@ -6,13 +6,16 @@
    they cost, or break, is told apart.
 3. An aggregation is two steps: partial at the end of a chain, on every node, then a merge by key bucket.
 4. A relation that keeps state by key is a stage of its own, behind an exchange by key of each of its inputs.
-5. Equal relations are one stage, so that a stream used twice is read once.
+5. A query has one watermark, the least of all its streams': state hears of those streams too whose rows it does not
+   get, by edges of marks.
+6. Equal relations are one stage, so that a stream used twice is read once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from headway.dataflow.graph import (
@@ -34,10 +37,12 @@ from headway.dataflow.graph import (
 from headway.dataflow.user_code import EvalPython, MapBatches, runs_user_code
 from headway.kernels.api import Chain
 
-EdgeKind = Literal["forward", "by_key", "spread"]
-"""forward: to the same node; by_key: by the rows' key bucket; spread: tasks by their source partition."""
+EdgeKind = Literal["forward", "by_key", "spread", "marks"]
+"""forward: to the same node; by_key: by the rows' key bucket; spread: tasks by their source partition; marks: no rows,
+but watermarks and barriers, to all nodes."""
 
 Placement = Literal["everywhere", "one"]
+WatermarkPolicy = Literal["min", "max"]
 _STEPS = (Filter, Project, Expand, Generate, Watermark, StaticJoin, EvalPython, MapBatches, Sort, Observe)
 
 
@@ -197,17 +202,37 @@ class _Builder:
         return "one" if all(self.stages[e.upstream].placement == "one" for e in upstream) else "everywhere"
 
 
-def cut(root: Relation, inline: frozenset[Source], output_mode: str) -> tuple[Stage, ...]:
+def cut(
+    root: Relation, inline: frozenset[Source], output_mode: str, watermarks: WatermarkPolicy = "min"
+) -> tuple[Stage, ...]:
     """The stages of `root`, upstream first, the sink last. `inline` are the sources that nodes poll themselves.
 
-    In complete mode every emission is the whole result, so one operator merges all keys.
+    In complete mode every emission is the whole result, so one operator merges all keys. Of several `watermarks` the
+    least counts for all, or, with "max", the highest of those upstream.
     """
     root = _intern(root, {})
     builder = _Builder(inline, single_merge=output_mode == "complete")
     _count_uses(root, builder.uses, set())
     last = builder.stage_of(root)
     builder.add(SinkStage(builder.next_id, (Edge(last, "forward"),), builder.stages[last].placement))
-    return tuple(builder.stages)
+    return tuple(builder.stages if watermarks == "max" else _with_marks(builder.stages))
+
+
+def has_watermark(stage: Stage) -> bool:
+    """Whether event time becomes a watermark in a stage."""
+    return isinstance(stage, ChainStage) and any(isinstance(step, Watermark) for step in stage.chain.steps)
+
+
+def _with_marks(stages: list[Stage]) -> Iterator[Stage]:
+    """Rule 5: state that has a watermark hears of all. A stream's watermark is never behind state that has one."""
+    begin = [stage.id for stage in stages if has_watermark(stage)]
+    heard: dict[int, set[int]] = {}
+    for stage in stages:
+        heard[stage.id] = {stage.id} if stage.id in begin else set()
+        heard[stage.id].update(*(heard[edge.upstream] for edge in stage.inputs))
+        missing = [id for id in begin if heard[stage.id] and id not in heard[stage.id]]
+        keeps_state = isinstance(stage, MergeStage | KeyedStage)
+        yield replace(stage, inputs=stage.inputs + tuple(Edge(id, "marks") for id in missing)) if keeps_state else stage
 
 
 def _intern(relation: Relation, seen: dict[Relation, Relation]) -> Relation:

@@ -19,6 +19,7 @@ from headway.dataflow.stages import (
     ReadStage,
     SinkStage,
     Stage,
+    has_watermark,
 )
 from headway.dataflow.types import arrow_schema
 from headway.dataflow.windows import event_column, waits_for_watermark, windows_of
@@ -72,6 +73,8 @@ class Build:
                 self.operators[stage.id] = _MAKERS[type(stage)](self, stage)
                 flow = self.operators[stage.id].profile.flow
                 flow.stage, flow.place, flow.lag = stage.id, stage.id, lag
+                if self.deployment.watermarks == "max":
+                    self.operators[stage.id].inputs.highest_of = {s.id for s in stages if has_watermark(s)}
         for stage in stages:
             operator = self.operators.get(stage.id)
             if operator is not None:
@@ -106,6 +109,11 @@ class Build:
         return found
 
     def _connect(self, operator: Operator, consumer: Stage, number: int, edge: Edge, transmit: Transmit) -> None:
+        if edge.kind == "marks":
+            known = self._converter(None)
+            ports = [self._port(operator, consumer, number, node, transmit, known) for node in self._nodes(consumer)]
+            operator.listeners += [(port, known) for port in ports]
+            return
         mode = self.deployment.output_mode
         converter = self._converter(windows_of(consumer.chain, mode) if isinstance(consumer, ChainStage) else None)
         output = self._output(operator, consumer, number, edge, transmit, converter)
@@ -164,6 +172,8 @@ class Build:
     def schema_into(self, stage: int, number: int) -> pa.Schema:
         """The schema of rows that come to the input `number` of `stage` from other nodes."""
         target = self.deployment.stages[stage]
+        if target.inputs[number].kind == "marks":
+            return pa.schema([])
         if isinstance(target, KeyedStage):
             return arrow_schema(target.relation.streams[number].schema)
         return partial_schema(target.aggregate) if isinstance(target, MergeStage) else TASK_SCHEMA

@@ -4,7 +4,8 @@
    is the least of its partitions. A partition that was silent for a while does not hold back the others; when all are
    silent, the highest counts.
 2. Where the channels of several nodes meet, the same, step by step; then the least of all steps counts, idle or not,
-   as Spark has it: a silent stream is waited for, a silent partition is not. A watermark never goes back.
+   as Spark has it: a silent stream is waited for, a silent partition is not. A watermark never goes back. A user may
+   have the highest of the streams' watermarks count instead.
 3. A planned source is read in rounds, on several nodes at once. Rows of one round are not late to each other, as in a
    micro-batch of Spark's; so what a node says of a round counts only when all inputs are through that round.
 """
@@ -12,7 +13,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Set
 from math import inf
 
 from headway.node.message import Watermark
@@ -30,8 +31,11 @@ def combine(values: Iterable[tuple[int | None, bool]]) -> tuple[int | None, bool
     return max((value for value, _ in known if value is not None), default=None), True
 
 
-def _least(steps: Steps) -> tuple[int | None, bool]:
-    values = [value for _, value, _ in steps]
+def _least(steps: Steps, highest_of: Set[int]) -> tuple[int | None, bool]:
+    """The least of all steps, where for those of `highest_of` the highest of them that is known counts."""
+    values = [value for step, value, _ in steps if step not in highest_of]
+    if len(values) < len(steps):
+        values.append(max((v for step, v, _ in steps if step in highest_of and v is not None), default=None))
     least = None if None in values else min(value for value in values if value is not None)
     return least, all(idle for _, _, idle in steps)
 
@@ -115,6 +119,8 @@ class InputWatermark:
         self._counts: dict[Hashable, Watermark] = dict.fromkeys(self._pending, NOTHING)
         self._reached: dict[Hashable, dict[str, int]] = {c: {} for c in self._pending}
         self._heard: set[Hashable] = set()
+        self.highest_of: Set[int] = frozenset()
+        """Watermark steps of which the highest counts, not the least."""
         self.current = NOTHING
 
     def update(self, channel: Hashable, watermark: Watermark) -> bool:
@@ -129,7 +135,9 @@ class InputWatermark:
             while pending and all(round <= rounds[origin] for origin, round in pending[0].rounds):
                 self._counts[c] = pending.popleft()
         steps = self._steps()
-        value, idle = _least(steps) if steps else combine((w.value, w.idle) for w in self._counts.values())
+        value, idle = (
+            _least(steps, self.highest_of) if steps else combine((w.value, w.idle) for w in self._counts.values())
+        )
         if self.current.value is not None and (value is None or value < self.current.value):
             value = self.current.value
         before, self.current = self.current, Watermark(value, idle, tuple(sorted(rounds.items())), steps)

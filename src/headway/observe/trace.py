@@ -67,7 +67,7 @@ def _described(stage: Stage, stages: Sequence[Stage], members: Sequence[int], ou
     return {
         "id": stage.id,
         "kind": type(stage).__name__.removesuffix("Stage").lower(),
-        "inputs": [{"upstream": edge.upstream, "edge": edge.kind} for edge in stage.inputs],
+        "inputs": [{"upstream": edge.upstream, "edge": edge.kind} for edge in stage.inputs if edge.kind != "marks"],
         "windows": None if windows is None else windows._asdict(),
         "placement": list(members) if stage.placement == "everywhere" else [members[0]],
     }

@@ -24,7 +24,7 @@ import pyarrow as pa
 from headway.memory import Account, Block, Memory, Rows
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.outputs import Output
-from headway.node.ports import Channel, ChannelKey
+from headway.node.ports import Channel, ChannelKey, Port
 from headway.node.watermarks import InputWatermark
 from headway.observe.metrics import QueryMetrics
 from headway.observe.misses import Spent
@@ -104,6 +104,8 @@ class Operator:
         self.outputs: Sequence[Output] = ()
         self.converters: list[Converter] = []
         """One per output: what is known of the stage behind it."""
+        self.listeners: list[tuple[Port, Converter]] = []
+        """Those that get marks but no rows, and what is known of the stage there."""
         self.own: Converter
         """What is known of this operator itself: for what it does by itself, and when the policy changes."""
         self.profile = Profile()
@@ -380,3 +382,6 @@ class Operator:
             marked = message._replace(context=context._replace(local=-inf))
             for port in output.ports:
                 port.send(marked)
+        for port, converter in self.listeners:
+            context = self._context(converter, None, message.t, message.partition)
+            port.send(message._replace(context=context._replace(local=-inf)))

@@ -130,7 +130,9 @@ class ChainOperator(Operator):
         assert self._event_time is not None
         now = self.host.now()
         in_round = bool(self.inputs.current.rounds)
-        self._event_time.observe((channel.key, message.partition), highest, now, in_round)
+        # Spark counts event time in whole milliseconds; a finer watermark would be ahead of it.
+        whole = None if highest is None else highest - highest % 1000
+        self._event_time.observe((channel.key, message.partition), whole, now, in_round)
         self._plan_check(now)
         metrics = self.host.metrics
         if highest is not None and (metrics.event_max_us is None or highest > metrics.event_max_us):
@@ -175,9 +177,10 @@ class ChainOperator(Operator):
     def _flush_ended(self, watermark: Watermark) -> None:
         """Let go what may end downstream: there, what is idle here is overtaken by what other nodes say.
 
-        A session may be joined by events elsewhere: to tell that it has ended, all that came must be downstream.
+        A session may be joined by events elsewhere: to tell that it has ended, all that came must be downstream. So
+        where the highest of several watermarks counts, which is not known here.
         """
-        if self._sessions:
+        if self._sessions or self.inputs.highest_of:
             self._flush(None)
             return
         steps = [(value, idle) for _, value, idle in watermark.steps] or [(watermark.value, watermark.idle)]
