@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.memory import ChunkPool, Part
-from headway.memory.chunks import LARGEST, SMALLEST, block_size, chunk_size
+from headway.memory.chunks import LARGEST, SMALLEST, block_size
 
 MIB = 1 << 20
 
@@ -140,4 +140,11 @@ def test_sizes_are_powers_of_two_and_chunks_hold_whole_blocks(size: int) -> None
     assert kind >= SMALLEST
     assert size <= kind < max(2 * size, SMALLEST + 1)
     assert kind & (kind - 1) == 0
-    assert chunk_size(kind) % kind == 0
+    assert ChunkPool(0).chunk_size(kind) % kind == 0
+
+
+def test_chunks_have_as_many_blocks_as_asked_for() -> None:
+    pool = ChunkPool(64 * MIB, blocks_per_chunk=8)
+    pool.take(MIB)
+    fill(pool)
+    assert pool.mapped == 16 * MIB

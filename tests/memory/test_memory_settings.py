@@ -23,9 +23,15 @@ def test_sizes_have_units_and_names_any_case() -> None:
         ({"headway.memory.query": "-5m"}, "headway.memory.query is '-5m'"),
         ({"headway.memory.query": 0}, "headway.memory.query is 0"),
         ({"headway.memory.mode": "disk"}, "headway.memory.mode is 'disk'; use blocks or queue"),
+        ({"headway.memory.rowsPerBlock": "few"}, "headway.memory.rowsPerBlock is 'few'; use a whole number"),
         ({"headway.memory.nodes": "1g"}, r"no setting headway.memory.nodes; there are headway.memory.node"),
     ],
 )
 def test_what_will_not_do_is_refused(conf: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidOption, match=says):
         memory_settings(conf)
+
+
+def test_blocks_and_chunks_can_be_sized_for_experiments() -> None:
+    found = memory_settings({"headway.memory.blocksPerChunk": "16", "headway.memory.rowsPerBlock": 4096})
+    assert (found.blocks_per_chunk, found.rows_per_block) == (16, 4096)

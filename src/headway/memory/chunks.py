@@ -27,13 +27,10 @@ class Chunk:
     """Contiguous memory, cut into blocks. `memory` is what whoever filled the request made of it."""
 
     block_size: int
+    size: int
     memory: Any
     used: int = 0
     """Blocks that are not free."""
-
-    @property
-    def size(self) -> int:
-        return chunk_size(self.block_size)
 
 
 class Part(NamedTuple):
@@ -52,15 +49,12 @@ def block_size(size: int) -> int:
     return SMALLEST if size <= SMALLEST else 1 << (size - 1).bit_length()
 
 
-def chunk_size(block_size: int) -> int:
-    return max(BLOCKS_PER_CHUNK * block_size, SMALLEST_CHUNK)
-
-
 @dataclass
 class ChunkPool:
     """See the module. All sizes in bytes."""
 
     budget: int
+    blocks_per_chunk: int = BLOCKS_PER_CHUNK
     mapped: int = 0
     """Of all chunks that are there."""
     used: int = 0
@@ -78,6 +72,10 @@ class ChunkPool:
         """By size, the chunks that are wanted and not there."""
         self._chunks: defaultdict[int, list[Chunk]] = defaultdict(list)
 
+    def chunk_size(self, kind: int) -> int:
+        """Of a chunk for blocks of a size."""
+        return max(self.blocks_per_chunk * kind, SMALLEST_CHUNK)
+
     def take(self, size: int) -> Part | None:
         """A block for so many bytes, or None: then take memory from elsewhere, this once."""
         kind = block_size(size)
@@ -86,7 +84,7 @@ class ChunkPool:
             return None
         free = self._free[kind]
         block = free.pop() if free else None
-        if len(free) * kind < chunk_size(kind) and not self._asked[kind]:
+        if len(free) * kind < self.chunk_size(kind) and not self._asked[kind]:
             self._ask(kind)
         if block is None:
             self.missed += 1
@@ -108,7 +106,7 @@ class ChunkPool:
         self._asked[kind] -= 1
         if memory is None:
             return
-        chunk = Chunk(kind, memory)
+        chunk = Chunk(kind, self.chunk_size(kind), memory)
         self._chunks[kind].append(chunk)
         self.mapped += chunk.size
         # The first block goes out first.
@@ -116,8 +114,8 @@ class ChunkPool:
 
     def _ask(self, kind: int) -> None:
         for _ in range(1 if self._chunks[kind] else 2):
-            coming = sum(count * chunk_size(size) for size, count in self._asked.items())
-            over = self.mapped + coming + chunk_size(kind) - self.budget
+            coming = sum(count * self.chunk_size(size) for size, count in self._asked.items())
+            over = self.mapped + coming + self.chunk_size(kind) - self.budget
             if over > 0 and not self._make_room(kind, over):
                 return
             self._asked[kind] += 1

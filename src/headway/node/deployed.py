@@ -46,6 +46,7 @@ class Deployed:
         self.dispatcher = node.dispatcher
         self.threads = node.threads
         self.account = node.ledger.open()
+        self.rows_per_block = node.rows_per_block
         self.memory: Memory = HEAP if node.blocks is None else QueryMemory(node.blocks, self.account)
         self.build = Build(deployment, node.index, self, node.compiler)
         self.build.build(self._transmit, self._to_driver)

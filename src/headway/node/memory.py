@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from headway.memory import HEAP, Account, Area, ChunkPool, Part
-from headway.memory.chunks import chunk_size
+from headway.memory.chunks import BLOCKS_PER_CHUNK
 
 _MADV_HUGEPAGE = 14
 _MADV_POPULATE_WRITE = 23
@@ -68,8 +68,8 @@ class _Lease:
 class NodeMemory:
     """See the module."""
 
-    def __init__(self, budget: int) -> None:
-        self.pool = ChunkPool(budget)
+    def __init__(self, budget: int, blocks_per_chunk: int = BLOCKS_PER_CHUNK) -> None:
+        self.pool = ChunkPool(budget, blocks_per_chunk)
         self._back: deque[tuple[Part, Account]] = deque()
         self._made: deque[tuple[int, Mapped | None]] = deque()
         self._orders: queue.SimpleQueue[int | None] = queue.SimpleQueue()
@@ -110,7 +110,7 @@ class NodeMemory:
     def _map(self) -> None:
         """In the thread."""
         while (kind := self._orders.get()) is not None:
-            self._made.append((kind, map_memory(chunk_size(kind))))
+            self._made.append((kind, map_memory(self.pool.chunk_size(kind))))
 
     def close(self) -> None:
         self._orders.put(None)

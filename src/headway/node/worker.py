@@ -64,7 +64,8 @@ class Node:
         settings = memory_settings(config.conf)
         # Half of it for rows, wherever they are, and half for blocks, in which most of these rows are.
         self.ledger = Ledger(settings.node // 2, settings.query)
-        self.blocks = NodeMemory(settings.node // 2) if settings.blocks else None
+        self.blocks = NodeMemory(settings.node // 2, settings.blocks_per_chunk) if settings.blocks else None
+        self.rows_per_block = settings.rows_per_block
         self._endpoint = Endpoint(Keys(config.public_key, config.secret_key))
         self._inbound, self._address = self._endpoint.listen(zmq.PULL, own_host(config.coordinator))
         self.control = self._endpoint.connect(zmq.DEALER, config.coordinator)

@@ -63,6 +63,7 @@ class Host(Protocol):
     threads: Threads
     account: Account
     memory: Memory
+    rows_per_block: int | None
     nested: float
     """Seconds that operators took, in this run, inside of the one that runs."""
 

@@ -62,7 +62,7 @@ class InlineOperator(Operator):
         self._blocked_since: float | None = None
         """Not None iff a poll waits for room downstream."""
         self._next_marker = 0.0
-        self._layouts = {id(p): Layout(p.schema) for _, p in partitions if _fills(p)}
+        self._layouts = {id(p): Layout(p.schema, rows=host.rows_per_block) for _, p in partitions if _fills(p)}
         """Of the partitions that fill blocks."""
         self._hands_on = False
         """Whether there is one consumer, which knows what a block is."""
