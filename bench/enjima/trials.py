@@ -90,7 +90,8 @@ class Trials:
                 self.report(choice, x, name, group, sum(job.rows_per_s for job in mine), settings)
 
     def timeline(self, x: str, jobs: Sequence[QueryJob], choices: Sequence[Choice]) -> None:
-        """Run the jobs under every choice, told in slices of time: (seconds, rows/s, mean latency, p99)."""
+        """Run the jobs under every choice, told in slices of time: (seconds, rows/s, mean latency, p99). What a result
+        says besides is of the last slice, in which the rate is the highest."""
         offered = sum(job.rows_per_s for job in jobs)
         for choice in choices:
             slices = self._sliced(choice, jobs)
