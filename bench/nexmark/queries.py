@@ -245,7 +245,7 @@ def q22(of: Streams) -> DataFrame:
 def q23(of: Streams) -> DataFrame:
     """Bids with their auctions and their bidders."""
     bids = _timed(of["bid"]).select("auction", "bidder", "price", "channel", "url", "date_time")
-    auctions = _timed(of["auction"]).selectExpr("id as auction_id", "item_name", "date_time as opened", "seller")
-    persons = _timed(of["person"]).selectExpr("id as person_id", "name", "city", "state", "date_time as entered")
+    auctions = of["auction"].selectExpr("id as auction_id", "item_name", "category", "seller")
+    persons = of["person"].selectExpr("id as person_id", "name", "city", "state")
     sold = bids.join(auctions, bids["auction"] == auctions["auction_id"])
     return sold.join(persons, sold["bidder"] == persons["person_id"]).drop("auction_id", "person_id")

@@ -16,7 +16,7 @@ from bench.nexmark.workload import Nexmark
 
 SEED, RATE, T0 = 7, 2_000, 1_700_000_000_000_000
 ROWS = 20_000
-CHECKED = ["q1", "q2", "q11", "q13", "q14", "q15", "q17", "q18", "q21"]
+CHECKED = ["q1", "q2", "q3", "q5", "q11", "q13", "q14", "q15", "q17", "q18", "q21"]
 """One of each form; the benchmark checks all before it measures."""
 GROUPS = 80
 
