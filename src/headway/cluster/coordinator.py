@@ -151,7 +151,7 @@ class Coordinator:
         _log.warning("node %d was lost (%s); its queries resume from their last checkpoint", node, why.split("\n")[0])
         self._identities.pop(node, None)
         for query in self._active():
-            query.begin()
+            query.node_lost(node)
 
     def _active(self) -> list[RunningQuery]:
         return [query for query in list(self._queries.values()) if query.life is not Life.ENDED]

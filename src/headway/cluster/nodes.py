@@ -15,7 +15,7 @@ RETRY_PAUSE = 0.2
 
 
 def _node_task(config: NodeConfig) -> None:
-    from headway.node.worker import run_node
+    from headway.node.task import run_node
 
     run_node(config)
 

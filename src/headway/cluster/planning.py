@@ -118,7 +118,9 @@ def make_deployment(
         values={stage: tuple(found) for stage, found in values.items() if stage not in plans},
         flush_every=flush_every(spec, target.urgency),
         idle_after=seconds(settings.get("headway.idletimeout", "5 seconds")),
-        compile=_compile(settings.get("headway.compile", "background")),
+        compile=_one_of(settings, "headway.compile", "background", "first", "never"),
+        isolation=_one_of(settings, "headway.udf.isolation", "inline", "process"),
+        code_limit=seconds(settings.get("headway.udf.timeout", "10 seconds")),
     )
 
 
@@ -133,10 +135,12 @@ def _source_plan(source: Source, connector: Connector, stage: int, nodes: int, v
     return SourcePlan(key, source.format, connector, start=values[0] if values else None)
 
 
-def _compile(setting: str) -> str:
-    if setting not in ("background", "first", "never"):
-        raise InvalidOption(f"headway.compile is {setting!r}; use background, first or never")
-    return setting
+def _one_of(settings: dict[str, str], name: str, *choices: str) -> str:
+    """A setting that has these choices, the first if it is not set."""
+    found = settings.get(name, choices[0])
+    if found not in choices:
+        raise InvalidOption(f"{name} is {found!r}; use {', '.join(choices[:-1])} or {choices[-1]}")
+    return found
 
 
 def _number(numbered: Any) -> int:

@@ -83,6 +83,10 @@ class Deployment:
     idle_after: float
     compile: str
     """background: start interpreted, change over when compiled. first: rows wait for it. never."""
+    isolation: str = "inline"
+    """Where user code runs: inline, in the node's process; process, in one of its own."""
+    code_limit: float = 10.0
+    """How many seconds a call of user code may take."""
 
 
 @dataclass(frozen=True)
@@ -168,12 +172,14 @@ class Undeployed:
 
 @dataclass(frozen=True)
 class Failed:
-    """An operator raised. `error` is pickled if it can be; `text` is the traceback."""
+    """An operator raised. `error` is pickled if it can be; `text` is the traceback. `crashed`: a process of user code
+    ended, and the query may be tried again."""
 
     number: int
     node: int
     text: str
     error: bytes | None
+    crashed: bool = False
 
 
 @dataclass(frozen=True)

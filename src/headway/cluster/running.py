@@ -25,6 +25,7 @@ from pyspark import cloudpickle
 
 from headway.cluster import protocol
 from headway.cluster.checkpoints import CheckpointStore, Manifest
+from headway.cluster.code_failures import CodeFailures
 from headway.cluster.measured import Measured
 from headway.cluster.planning import begin_at, checkpoint_interval, make_deployment, members_of, plan_stages
 from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
@@ -89,6 +90,7 @@ class RunningQuery:
         self._draining: list[threading.Event] = []
         self._held: list[Result] = []
         """Results that show when their epoch commits."""
+        self._code = CodeFailures(spec.name or spec.id, self.stages)
         self.target = Target(spec.latency, spec.auto_latency)
         self._measured = Measured(spec, self.target, time.time())
         self.progress = self._measured.progress
@@ -151,6 +153,11 @@ class RunningQuery:
         self._drains, self._draining = self._drains + self._draining, []
         self._sink.restore(self.number, self._sink_nodes())
 
+    def node_lost(self, node: int) -> None:
+        if node in self._members and self.life in (Life.DEPLOYING, Life.RUNNING):
+            self._code.node_lost()
+        self.begin()
+
     def _change(self, life: Life) -> None:
         self.life = life
         self._measured.changed()
@@ -188,7 +195,7 @@ class RunningQuery:
                 self.spec, self.stages, self._connectors, self.number, self._members, self._manifest,
                 self._beginning, self._store.root, self._coordinator.conf, self.target,
             )  # fmt: skip
-            pickled = cloudpickle.dumps(deployment)
+            pickled = cloudpickle.dumps(self._code.deployment(deployment))
         except Exception as error:
             self._end(error)
             return
@@ -206,7 +213,10 @@ class RunningQuery:
 
     def failed(self, failure: protocol.Failed) -> None:
         """An operator raised in a node."""
-        error = StreamingQueryFailed(failure.text.strip())
+        if self._code.crashed(failure):
+            self.begin()
+            return
+        error = StreamingQueryFailed(self._code.story(failure))
         if failure.error is not None:
             error.__cause__ = pickle.loads(failure.error)
         self._end(error)
@@ -306,6 +316,7 @@ class RunningQuery:
 
     def _published(self, manifest: Manifest) -> None:
         self._epoch = None
+        self._code.committed()
         self._manifest = manifest
         self._next_epoch = manifest.epoch + 1
         now = time.time()

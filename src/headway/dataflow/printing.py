@@ -31,7 +31,14 @@ from headway.dataflow.graph import (
     Watermark,
 )
 from headway.dataflow.types import Schema
-from headway.dataflow.user_code import EvalPython, MapBatches, UserFunction
+from headway.dataflow.user_code import (
+    EvalPython,
+    GroupsWithState,
+    MapBatches,
+    StatefulCode,
+    TransformWithState,
+    UserFunction,
+)
 
 Note = Callable[[Relation], str | None]
 _SECRET = re.compile(r"password|secret|token|jaas|credential|\.key$|\.key\.pem$", re.IGNORECASE)
@@ -245,6 +252,16 @@ def _map_batches(relation: MapBatches) -> str:
     return f"{relation.function.name} [{fields}]"
 
 
+def _stateful(relation: StatefulCode) -> str:
+    schema = relation.streams[0].schema
+    keys = ", ".join(_column(key, schema) for key in relation.keys[0])
+    return f"by [{keys}], {relation.time_mode} time"
+
+
+def _with_state(relation: GroupsWithState) -> str:
+    return f"{_stateful(relation)}, state {relation.state_type.simpleString()}"
+
+
 def _user_call(function: UserFunction, schema: Schema) -> str:
     args = zip(function.keywords, function.args, strict=True)
     text = ", ".join(f"{key}={expression(arg, schema)}" if key else expression(arg, schema) for key, arg in args)
@@ -284,4 +301,6 @@ _DESCRIBE: dict[type[Relation], Callable[[Any], str]] = {
     Sort: _sort,
     Limit: _limit,
     Observe: _observe,
+    GroupsWithState: _with_state,
+    TransformWithState: _stateful,
 }

@@ -249,6 +249,15 @@ def _count_uses(relation: Relation, uses: Counter[int], visited: set[int]) -> No
             _count_uses(child, uses, visited)
 
 
+def relations(stages: tuple[Stage, ...]) -> Iterator[Relation]:
+    """What stages compute, but for aggregations."""
+    for stage in stages:
+        if isinstance(stage, ChainStage):
+            yield from stage.chain.steps
+        elif isinstance(stage, KeyedStage):
+            yield stage.relation
+
+
 def sources(root: Relation) -> tuple[Source, ...]:
     """The distinct sources below `root`, in a stable order."""
     found: dict[Source, None] = {}

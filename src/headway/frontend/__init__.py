@@ -1,6 +1,16 @@
 """Catalyst plan to dataflow."""
 
-from headway.frontend import aggregates, deduplication, generators, joins, sorting, sources, unary, user_code
+from headway.frontend import (
+    aggregates,
+    deduplication,
+    generators,
+    joins,
+    sorting,
+    sources,
+    stateful_code,
+    unary,
+    user_code,
+)
 from headway.frontend.explain import explain
 from headway.frontend.lower import LoweredQuery, lower
 
@@ -14,6 +24,7 @@ __all__ = [
     "lower",
     "sorting",
     "sources",
+    "stateful_code",
     "unary",
     "user_code",
 ]

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -110,6 +110,12 @@ class KeyedKernel(Protocol):
 
     def restore(self, state: pa.Table) -> None:
         """Take rows of snapshots in addition to what is held."""
+
+    def start(self, mine: Callable[[pa.RecordBatch], pa.RecordBatch]) -> None:
+        """All states are restored, rows will come. `mine` says which rows, by their first columns, belong here."""
+
+    def close(self) -> None:
+        """No more rows will come."""
 
     @property
     def rows(self) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from typing import Any
 
 import pyarrow as pa
 
 from headway.cluster.protocol import Deployment
+from headway.dataflow.graph import Relation
 from headway.dataflow.stages import (
     ChainStage,
     Edge,
@@ -22,8 +24,9 @@ from headway.dataflow.stages import (
     has_watermark,
 )
 from headway.dataflow.types import arrow_schema
+from headway.dataflow.user_code import runs_user_code
 from headway.dataflow.windows import event_column, waits_for_watermark, windows_of
-from headway.kernels.api import partial_schema
+from headway.kernels.api import ChainKernel, partial_schema
 from headway.kernels.compiled import Compiler, why_not
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.keyed import keyed_kernel
@@ -41,6 +44,7 @@ from headway.node.operators.source import InlineOperator
 from headway.node.outputs import ByKey, Forward, Output, Share, Spread
 from headway.node.ports import ChannelKey, HandingPort, LocalPort, Port, RemotePort
 from headway.node.snapshots import read_state
+from headway.node.user_process import IsolatedChain, IsolatedKeyed, UserProcess
 from headway.node.wire import Address
 from headway.scheduling import Converter, Lag, ProgressMap, ReplyContext, Windows
 
@@ -62,6 +66,8 @@ class Build:
         self.host = host
         self._compiler = compiler
         self.operators: dict[int, Operator] = {}
+        self.processes: list[UserProcess] = []
+        """Those of user code that does not run here."""
         self.remote_ports: dict[tuple[int, int, int, int], RemotePort] = {}
         """By upstream stage, stage, which of its inputs it is, and node."""
 
@@ -202,13 +208,15 @@ class Build:
     def chain(self, stage: ChainStage) -> Operator:
         deployment = self.deployment
         chain = stage.chain
+        make = partial(InterpretedChain, chain)
+        kernel: ChainKernel = IsolatedChain(self._process(make)) if self._isolates(*chain.steps) else make()
         compiles = deployment.compile != "never" and (chain.steps or chain.aggregate) and why_not(chain) is None
         return ChainOperator(
             self.host,
             stage.id,
             self.channels(stage),
             chain,
-            InterpretedChain(chain),
+            kernel,
             self._compiler.request(chain) if compiles else None,
             None if waits_for_watermark(chain, deployment.output_mode) else deployment.flush_every,
             deployment.idle_after,
@@ -223,12 +231,19 @@ class Build:
             self.host, stage.id, channels, kernel, deployment.output_mode, deployment.flush_every, self._share(stage)
         )
 
+    def _isolates(self, *relations: Relation) -> bool:
+        return self.deployment.isolation == "process" and any(map(runs_user_code, relations))
+
+    def _process(self, make: Callable[[], object]) -> UserProcess:
+        self.processes.append(UserProcess(make, self.deployment.code_limit))
+        return self.processes[-1]
+
     def keyed(self, stage: KeyedStage) -> Operator:
         relation = stage.relation
+        make = partial(keyed_kernel, relation)
+        kernel = IsolatedKeyed(self._process(make)) if self._isolates(relation) else make()
         channels = self.channels(stage)
-        return KeyedOperator(
-            self.host, stage.id, channels, keyed_kernel(relation), relation.operator, self._share(stage)
-        )
+        return KeyedOperator(self.host, stage.id, channels, kernel, relation.operator, self._share(stage))
 
     def _share(self, stage: Stage) -> Share:
         owners = list(self._nodes(stage))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from headway.cluster.protocol import Deployment
+from headway.dataflow.stages import relations
+from headway.dataflow.user_code import runs_user_code
 from headway.memory import HEAP, Memory
 from headway.node.build import Build
 from headway.node.memory import QueryMemory
@@ -48,8 +50,13 @@ class Deployed:
         self.account = node.ledger.open()
         self.rows_per_block = node.rows_per_block
         self.memory: Memory = HEAP if node.blocks is None else QueryMemory(node.blocks, self.account)
+        self.code_limit = code_limit(deployment)
         self.build = Build(deployment, node.index, self, node.compiler)
-        self.build.build(self._transmit, self._to_driver)
+        try:
+            self.build.build(self._transmit, self._to_driver)
+        except BaseException:
+            self._end_processes()
+            raise
         self.operators = self.build.operators
         self._gathering = Gathering(len(self.operators))
         self._acknowledge_remote()
@@ -108,6 +115,11 @@ class Deployed:
             chain.change_over()
         return all(chain.compiled for chain in chains)
 
+    def ready(self) -> bool:
+        """Whether rows may flow: all that must be there before is."""
+        processes = all(process.ready() for process in self.build.processes)
+        return processes and (self.deployment.compile != "first" or self.compiled())
+
     def start(self) -> None:
         for operator in self.operators.values():
             operator.start()
@@ -117,6 +129,11 @@ class Deployed:
         self._node.ledger.close(self.account)
         for operator in self.operators.values():
             operator.close()
+        self._end_processes()
+
+    def _end_processes(self) -> None:
+        for process in self.build.processes:
+            process.close()
 
     def receive(self, address: Address, header: tuple[Any, ...], rows: Any) -> None:
         operator = self.operators[address.stage]
@@ -160,6 +177,12 @@ class Deployed:
             ),
             default=0.0,
         )
+
+
+def code_limit(deployment: Deployment) -> float | None:
+    """How many seconds a call may take; None iff no code of the user's runs in this process."""
+    inline = deployment.isolation == "inline" and any(map(runs_user_code, relations(deployment.stages)))
+    return deployment.code_limit if inline else None
 
 
 class Gathering:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import heapq
-import importlib
 import os
 import pickle
 import time
@@ -19,6 +18,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import zmq
@@ -27,19 +27,19 @@ from pyspark import cloudpickle
 from headway.cluster import protocol
 from headway.kernels.compiled import Compiler
 from headway.memory import Ledger, memory_settings
-from headway.node.allocation import keep_memory
 from headway.node.build import DRIVER
 from headway.node.clock import Clock
-from headway.node.deployed import Deployed
+from headway.node.deployed import Deployed, code_limit
 from headway.node.dispatcher import Dispatcher
 from headway.node.memory import NodeMemory
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator, State
 from headway.node.operators.planned import PlanOperator
 from headway.node.snapshots import write_states
+from headway.node.user_process import UserProcessEnded
+from headway.node.watchdog import Watchdog, tell_and_exit
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
 from headway.observe.trace import OperatorRun
-from headway.scheduling import thread_per_operator
 from headway.threads import Threads
 
 REPORT_EVERY = 1.0
@@ -49,6 +49,8 @@ COORDINATOR_SILENCE = 60.0
 POLL_EVERY = 0.0005
 LONGEST_WAIT = 0.1
 BURST = 0.0005
+BUILD_LIMIT = 300.0
+"""Seconds for building the operators of a query: states are read, and user code is loaded."""
 MOST_RECORDED = 1 << 18
 """Runs kept between two reports while they are recorded."""
 
@@ -66,7 +68,10 @@ class Node:
         self.ledger = Ledger(settings.node // 2, settings.query)
         self.blocks = NodeMemory(settings.node // 2, settings.blocks_per_chunk) if settings.blocks else None
         self.rows_per_block = settings.rows_per_block
-        self._endpoint = Endpoint(Keys(config.public_key, config.secret_key))
+        self._keys = Keys(config.public_key, config.secret_key)
+        self._coordinator = config.coordinator
+        self._endpoint = Endpoint(self._keys)
+        self._watchdog = Watchdog(self._hung)
         self._inbound, self._address = self._endpoint.listen(zmq.PULL, own_host(config.coordinator))
         self.control = self._endpoint.connect(zmq.DEALER, config.coordinator)
         self._peers: dict[int, zmq.Socket[bytes]] = {}
@@ -132,11 +137,7 @@ class Node:
         """Run an operator; gives the time after it."""
         host: Deployed = operator.host  # type: ignore[assignment]
         host.nested = 0.0
-        if not host.closed:
-            try:
-                operator.run()
-            except Exception as error:
-                self._fail(host, error)
+        self._guarded(host, operator.run)
         host.stirred = True
         ended = self.clock.now()
         operator.profile.flow.nested = host.nested
@@ -147,6 +148,20 @@ class Node:
                 self._recorded.append(OperatorRun(host.number, operator.stage, now, ended - now, rows, p, t, kind))
             operator.ran(ended - now - host.nested)
         return ended
+
+    def _guarded(self, host: Deployed, action: Callable[[], None]) -> None:
+        """Have a deployment do something; what goes wrong, or takes too long, is its own failure."""
+        if host.closed:
+            return
+        try:
+            with self._watchdog.watch(host.number, host.code_limit):
+                action()
+        except Exception as error:
+            self._fail(host, error)
+
+    def _hung(self, number: int, text: str) -> None:
+        """In the watchdog's thread: the loop is stuck in user code, and only the end of this process ends that."""
+        tell_and_exit(self._keys, self._coordinator, protocol.Failed(number, self.index, text, None))
 
     def _use_policy(self, pickled: bytes) -> None:
         try:
@@ -166,23 +181,23 @@ class Node:
     def _fail(self, deployed: Deployed, error: BaseException) -> None:
         """Take down one query; the others do not notice."""
         deployed.close()
+        self._tell_failed(deployed.number, error)
+
+    def _tell_failed(self, number: int, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error))
         try:
             pickled = cloudpickle.dumps(error)
             pickle.loads(pickled)
         except Exception:
             pickled = None
-        self.tell(protocol.Failed(deployed.number, self.index, text, pickled))
+        crashed = isinstance(error, UserProcessEnded)
+        self.tell(protocol.Failed(number, self.index, str(error) if crashed else text, pickled, crashed))
 
     def _fire_timers(self, now: float) -> None:
         while self._timers and self._timers[0][0] <= now:
             _, _, host, operator = heapq.heappop(self._timers)
-            if not host.closed:
-                host.stirred = True
-                try:
-                    operator.wake(now)
-                except Exception as error:
-                    self._fail(host, error)
+            host.stirred = True
+            self._guarded(host, partial(operator.wake, now))
         if self._unready:
             self._tell_ready()
         if now >= self._next_report:
@@ -293,29 +308,29 @@ class Node:
     def _do(self, number: int, action: Callable[[Deployed], None]) -> None:
         """With a deployment, if it is there; what goes wrong is its own failure."""
         deployed = self._deployed.get(number)
-        if deployed is not None and not deployed.closed:
-            try:
-                action(deployed)
-            except Exception as error:
-                self._fail(deployed, error)
+        if deployed is not None:
+            self._guarded(deployed, partial(action, deployed))
 
     def _deploy(self, deployment: protocol.Deployment) -> None:
         try:
-            self._deployed[deployment.number] = Deployed(self, deployment)
+            with self._watchdog.watch(deployment.number, code_limit(deployment) and BUILD_LIMIT):
+                deployed = self._deployed[deployment.number] = Deployed(self, deployment)
         except Exception as error:
-            text = "".join(traceback.format_exception(error))
-            self.tell(protocol.Failed(deployment.number, self.index, text, None))
+            self._tell_failed(deployment.number, error)
             return
-        self.polled += self._deployed[deployment.number].polls
-        if deployment.compile == "first":
-            self._unready.append(self._deployed[deployment.number])
-        else:
-            self.tell(protocol.Deployed(deployment.number, self.index))
+        self.polled += deployed.polls
+        self._unready.append(deployed)
+        self._tell_ready()
 
     def _tell_ready(self) -> None:
-        """Deployments that wait for their compiled kernels and have them now."""
-        ready = [deployed for deployed in self._unready if deployed.closed or deployed.compiled()]
-        for deployed in ready:
+        """Deployments that waited for their kernels, and have them now."""
+        for deployed in list(self._unready):
+            self._guarded(deployed, partial(self._tell_if_ready, deployed))
+            if deployed.closed:
+                self._unready.remove(deployed)
+
+    def _tell_if_ready(self, deployed: Deployed) -> None:
+        if deployed.ready():
             self._unready.remove(deployed)
             self.tell(protocol.Deployed(deployed.number, self.index))
 
@@ -379,16 +394,3 @@ class Node:
         if self.blocks is not None:
             self.blocks.close()
         self._endpoint.close()
-
-
-def run_node(config: protocol.NodeConfig) -> None:
-    """The body of a node's Spark task."""
-    keep_memory()
-    # Deployments bring objects of these; importing them then would hold up the queries that run already.
-    for module in ("headway.connectors.sinks", "headway.connectors.sources", "headway.kernels.expressions"):
-        importlib.import_module(module)
-    kind = Node
-    if thread_per_operator(config.conf):
-        # It is made of this module's Node.
-        kind = importlib.import_module("headway.node.threaded").ThreadedNode
-    kind(config).run()

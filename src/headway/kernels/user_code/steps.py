@@ -19,6 +19,7 @@ from headway.dataflow.types import arrow_schema, arrow_type
 from headway.dataflow.user_code import EvalPython, MapBatches, UserFunction
 from headway.errors import HeadwayError
 from headway.kernels.expressions.registry import evaluate
+from headway.kernels.partials import batch_of
 from headway.kernels.user_code.pickled import converter
 from headway.kernels.user_code.worker import Batches, Settings, load, load_rowwise
 
@@ -59,7 +60,7 @@ def map_step(relation: MapBatches) -> Step:
     def step(batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = ArrowBatchTransformer.wrap_struct(_sent(batch.columns, sent, batch.num_rows))
         made = [_unwrapped(relation, result, schema) for result in compute(settings.slices(rows))]
-        return pa.concat_batches(made) if made else schema.empty_table().to_batches()[0]
+        return pa.concat_batches(made) if made else batch_of([pa.nulls(0, f.type) for f in schema], schema, 0)
 
     return step
 

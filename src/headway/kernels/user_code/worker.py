@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark import worker
@@ -18,6 +19,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.util import PythonEvalType
 from pyspark.worker_message import UDFInfo
+from pyspark.worker_util import read_command
 
 from headway.dataflow.user_code import UserFunction
 
@@ -67,6 +69,13 @@ def load_rowwise(
     batched = PythonEvalType.SQL_BATCHED_UDF
     infos = (info(function, at) for function, at in zip(functions, offsets, strict=True))
     return [read(CPickleSerializer(), found, batched, settings.runner, i) for i, found in enumerate(infos)]
+
+
+def command(function: UserFunction) -> Callable[..., Any]:
+    """The function itself, as the user wrote it."""
+    found, _ = read_command(CPickleSerializer(), info(function, range(len(function.args))).udfs[0])
+    loaded: Callable[..., Any] = found
+    return loaded
 
 
 def info(function: UserFunction, offsets: Sequence[int]) -> UDFInfo:

@@ -27,7 +27,11 @@ class KeyedOperator(Operator):
         """Not None iff a timer is set for it."""
 
     def start(self) -> None:
+        self._kernel.start(self._share.of)
         self._arm()
+
+    def close(self) -> None:
+        self._kernel.close()
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         assert message.batch is not None

@@ -1,0 +1,23 @@
+"""The body of a node's Spark task."""
+
+from __future__ import annotations
+
+import importlib
+
+from headway.cluster.protocol import NodeConfig
+from headway.node.allocation import keep_memory
+from headway.node.worker import Node
+from headway.scheduling import thread_per_operator
+
+
+def run_node(config: NodeConfig) -> None:
+    """Run a node until it is told to end."""
+    keep_memory()
+    # Deployments bring objects of these; importing them then would hold up the queries that run already.
+    for module in ("headway.connectors.sinks", "headway.connectors.sources", "headway.kernels.expressions"):
+        importlib.import_module(module)
+    kind = Node
+    if thread_per_operator(config.conf):
+        # For experiments alone: others need not load it.
+        kind = importlib.import_module("headway.node.threaded").ThreadedNode
+    kind(config).run()
