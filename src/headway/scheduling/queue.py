@@ -11,7 +11,8 @@
 
    where n operators starve before it and no run takes more than `longest`.
 4. A query that floods takes nothing from those who keep within their means: a message that is overdue, of a query
-   that has had more than an equal part of the time lately used, is set back to a full target from now (at least
+   that has had more than an equal part of the time lately used, and far more than somebody else who waits (like
+   queries never have like parts to the microsecond), is set back to a full target from now (at least
    `patience`), as if it had just come. Whoever is on time goes first.
 5. A run counts for `MEMORY` at most, and a wait that the clock went back in counts as if it had not: what else looks
    long is a jump of the clock.
@@ -32,6 +33,8 @@ PATIENCE = 1.0
 SHARE = 0.05
 MEMORY = 1.0
 """Seconds over which the time that a query has had is remembered."""
+FAR_MORE = 1.5
+LEAST_HOLDS = 0.02
 IDLE = 0.2
 """Who has had a part of less than so many of these seconds, per worker, does not flood: there is time enough."""
 
@@ -104,6 +107,7 @@ class PriorityQueue:
         self._queries: dict[Hashable, int] = {}
         """How many operators of each query wait."""
         self._usage = _Usage()
+        self._least = (-inf, 0.0)
         self._running: dict[int, tuple[float, Hashable, bool]] = {}
         """Per worker that runs one: when it began, its query, and whether it ran out of turn."""
         self._out_of_turn: set[Any] = set()
@@ -207,7 +211,18 @@ class PriorityQueue:
         if waiting == 1:
             return False
         usage = self._usage
-        return usage.of(query, now) * waiting > max(usage.of_all(now), IDLE * self._workers)
+        had = usage.of(query, now)
+        if had * waiting <= max(usage.of_all(now), IDLE * self._workers):
+            return False
+        return had > FAR_MORE * self._least_had(now)
+
+    def _least_had(self, now: float) -> float:
+        """The time that the one of the queries has had that has had least, of those that waited a moment ago."""
+        at, least = self._least
+        if not at <= now < at + LEAST_HOLDS:
+            least = min(self._usage.of(query, now) for query in self._queries)
+            self._least = (now, least)
+        return least
 
     def _take(self, entry: list[Any]) -> None:
         operator = entry[2]
