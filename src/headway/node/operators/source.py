@@ -23,11 +23,11 @@ from headway.node.operators.base import Head, Host, Operator, State
 from headway.node.ports import MAX_BYTES
 from headway.observe.misses import Spent
 
-PAUSE = 0.0005
+PAUSE = 0.0002
 """Per source of the node."""
 SHORTEST_PAUSE = 0.001
 LONGEST_PAUSE = 0.02
-PAUSES_IN_TARGET = 20
+PAUSES_IN_TARGET = 8
 MAX_ROWS = 1 << 14
 MARKER_EVERY = 0.05
 
