@@ -12,8 +12,8 @@
    where n operators starve before it and no run takes more than `longest`.
 4. A query that floods takes nothing from those who keep within their means: a message that is overdue, of a query
    that has had more than an equal part of the time lately used, and far more than somebody else who waits (like
-   queries never have like parts to the microsecond), is set back to a full target from now (at least
-   `patience`), as if it had just come. Whoever is on time goes first.
+   queries never have like parts to the microsecond), is set back to a full target from now, as
+   if it had just come. Whoever is on time goes first.
 5. A run counts for `MEMORY` at most, and a wait that the clock went back in counts as if it had not: what else looks
    long is a jump of the clock.
 """
@@ -199,7 +199,7 @@ class PriorityQueue:
             if entry[2] is None:
                 heapq.heappop(heap)
             elif entry[0] < now and entry[4] < inf and self._flooding(entry[3], now):
-                entry[0] = now + max(entry[4], min(self._patience, 1.0))
+                entry[0] = now + entry[4]
                 entry[4] = inf
                 heapq.heapreplace(heap, entry)
             else:
