@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 ARGS ?=
+# Half of a test's time is waiting: for Spark to start, for rows to come.
+WORKERS ?= 3
 BIN := .venv/bin
 READY := .venv/.ready
 
@@ -11,7 +13,7 @@ demo: $(READY)
 	$(BIN)/python -m headway.demo $(ARGS)
 
 test: $(READY)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check
