@@ -66,7 +66,7 @@ class Ysb(RingWorkload):
     """Views per campaign and ten seconds."""
 
     name = "ysb"
-    target = "20 ms"
+    target = "5 ms"
     source = YsbSource
     settings = {"drift": (0, "seconds after which two of three events are views instead of one, and back; 0: never")}  # noqa: RUF012
     window_us = WINDOW_US
