@@ -3,8 +3,8 @@
 1. A block is memory laid out as columns of fixed width without nulls. Its memory goes back when nobody refers any more
    to the block, or to the Arrow columns that were made of it.
 2. Arrow columns are made when somebody asks for them: a compiled kernel does without.
-3. All blocks are of one size, which fits the second-level cache of a common core together with what works on it: the
-   memory that came back last is filled next, and is still there.
+3. All blocks are of one size, about that of the second-level cache of a common core: the memory that came back last is
+   filled next, and is still there. (With half of it, one query could not follow 120 M rows/s that it follows now.)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from headway.memory.area import Area, Memory
 
-BLOCK_BYTES = 512 << 10
+BLOCK_BYTES = 1 << 20
 _ROWS = 64
 """Capacities are multiples of it, so that every column begins at a cache line."""
 SPARSE = 8
