@@ -98,7 +98,8 @@ def test_a_setting_that_is_none_is_refused_with_those_there_are(policy: str) -> 
 
 
 def test_a_grain_of_zero_is_taken() -> None:
-    make_policy("llf", {"headway.scheduling.grain": "0 seconds"}).at_source(Converter("q"), 0.0, 0.0)
+    policy = make_policy("llf", {"headway.scheduling.grain": "0 seconds"})
+    assert policy.at_source(Converter("q", latency=0.5), 10.0001, 10.0001).priority == 10.5001
 
 
 def test_threads_of_operators_are_asked_for_by_name() -> None:

@@ -95,11 +95,7 @@ def make_deployment(
     """A try to run the query, from `manifest` on, or from its `beginning`."""
     values: dict[int, list[Any]] = beginning if manifest is None else manifest.values
     settings = query_settings(spec, conf)
-    plans = {
-        stage.id: _source_plan(stage.source, connectors[stage.source], stage.id, len(members), values.get(stage.id))
-        for stage in stages
-        if isinstance(stage, InlineStage | PlanStage)
-    }
+    plans = _source_plans(stages, connectors, len(members), values)
     return Deployment(
         number=number,
         query=spec.id,
@@ -122,6 +118,16 @@ def make_deployment(
         isolation=_one_of(settings, "headway.udf.isolation", "inline", "process"),
         code_limit=seconds(settings.get("headway.udf.timeout", "10 seconds")),
     )
+
+
+def _source_plans(
+    stages: tuple[Stage, ...], connectors: dict[Source, Connector], nodes: int, values: dict[int, list[Any]]
+) -> dict[int, SourcePlan]:
+    return {
+        stage.id: _source_plan(stage.source, connectors[stage.source], stage.id, nodes, values.get(stage.id))
+        for stage in stages
+        if isinstance(stage, InlineStage | PlanStage)
+    }
 
 
 def _source_plan(source: Source, connector: Connector, stage: int, nodes: int, values: list[Any] | None) -> SourcePlan:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-import pyarrow as pa
+from collections.abc import Iterable
 
 from headway.kernels.api import KeyedKernel, Outcome
 from headway.node.message import Message
-from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.base import Host
+from headway.node.operators.stateful import StatefulOperator
 from headway.node.outputs import Share
 from headway.node.ports import Channel, ChannelKey
 
 
-class KeyedOperator(Operator):
+class KeyedOperator(StatefulOperator[KeyedKernel]):
     """Rows leave when they come, when the watermark moves, or when a timer of the kernel's fires."""
 
     def __init__(
         self, host: Host, stage: int, channels: Iterable[ChannelKey], kernel: KeyedKernel, name: str, share: Share
     ) -> None:
-        super().__init__(host, stage, channels)
-        self._kernel = kernel
+        super().__init__(host, stage, channels, kernel, share)
         self._name = name
-        self._share = share
         self._timer: float | None = None
         """Not None iff a timer is set for it."""
 
@@ -69,20 +66,6 @@ class KeyedOperator(Operator):
         state.removed += outcome.removed
         if outcome.rows is not None and outcome.rows.num_rows:
             self.give(outcome.rows, p, cause.t, cause)
-
-    def snapshot(self) -> State:
-        return State(self._kernel.snapshot(), self.inputs.current.value)
-
-    def restore(self, states: Sequence[State]) -> None:
-        # What any operator has ended must not begin again: the highest of what they had reached holds for all.
-        reached = [state.value for state in states if state.value is not None]
-        if reached:
-            self.inputs.restore(max(reached))
-        for state in states:
-            for batch in [] if state.table is None else state.table.to_batches():
-                mine = self._share.of(batch)
-                if mine.num_rows:
-                    self._kernel.restore(pa.Table.from_batches([mine]))
 
     def measure(self, now: float) -> None:
         self.host.metrics.state(str(self.stage), self._name).rows = self._kernel.rows

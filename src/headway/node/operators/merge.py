@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-import pyarrow as pa
+from collections.abc import Iterable
 
 from headway.kernels.api import MergeKernel
 from headway.node.message import Barrier, Message
-from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.base import Host
+from headway.node.operators.stateful import StatefulOperator
 from headway.node.outputs import Share
 from headway.node.ports import Channel, ChannelKey
 
 
-class MergeOperator(Operator):
+class MergeOperator(StatefulOperator[MergeKernel]):
     """In append mode results leave when the watermark ends them; in the others a short while after they changed."""
 
     def __init__(
@@ -26,11 +25,9 @@ class MergeOperator(Operator):
         emit_every: float,
         share: Share,
     ) -> None:
-        super().__init__(host, stage, channels)
-        self._kernel = kernel
+        super().__init__(host, stage, channels, kernel, share)
         self._mode = mode
         self._emit_every = emit_every
-        self._share = share
         self._oldest: Message | None = None
         self._newest: tuple[int | None, float] = (None, 0.0)
         self._emitted = 0.0
@@ -91,22 +88,6 @@ class MergeOperator(Operator):
         if self._mode != "append":
             self._emit_changed()
         super().on_barrier(barrier)
-
-    def snapshot(self) -> State:
-        return State(self._kernel.snapshot(), self.inputs.current.value)
-
-    def restore(self, states: Sequence[State]) -> None:
-        # A group that any operator has ended must not begin again: the highest of what they had reached holds for all.
-        reached = [state.value for state in states if state.value is not None]
-        if reached:
-            self.inputs.restore(max(reached))
-        for state in states:
-            if state.table is None:
-                continue
-            for batch in state.table.to_batches():
-                mine = self._share.of(batch)
-                if mine.num_rows:
-                    self._kernel.restore(pa.Table.from_batches([mine]))
 
     def measure(self, now: float) -> None:
         self.host.metrics.state(str(self.stage)).rows = self._kernel.groups
