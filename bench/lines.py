@@ -23,15 +23,15 @@ class Lines:
 
     def open(self, partition: int, epoch: int) -> bool:
         self._path = Path(self._folder, f"{partition}-{epoch}")
-        self._lines: list[str] = []
+        self._rows: list[Any] = []
         return True
 
     def process(self, row: Any) -> None:
-        self._lines.append(json.dumps(flat(row)) + "\n")
+        self._rows.append(row)
 
     def close(self, error: Exception | None) -> None:
         if error is None:
-            self._path.write_text("".join(self._lines))
+            self._path.write_text("".join(json.dumps(flat(row)) + "\n" for row in self._rows))
 
 
 def flat(row: Any) -> list[Any]:

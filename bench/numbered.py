@@ -28,6 +28,9 @@ class Leg(NamedTuple):
     start_us: int
     rate: int
 
+    def time_us(self, number: int) -> int:
+        return self.start_us + (number - self.first) * 1_000_000 // self.rate
+
 
 class Pace:
     """When every row is due."""
@@ -49,8 +52,7 @@ class Pace:
         return self._legs[at], self._firsts[at + 1] if at + 1 < len(self._firsts) else _NEVER
 
     def time_us(self, number: int) -> int:
-        leg, _ = self.leg(number)
-        return leg.start_us + (number - leg.first) * 1_000_000 // leg.rate
+        return self.leg(number)[0].time_us(number)
 
     def first_at(self, at_us: int) -> int:
         """The first row that is due at `at_us` or later."""
@@ -90,6 +92,7 @@ class NumberedPartition:
         self._at = dict(position)
         self._pace = Pace(position["rate"], position["t0_us"])
         self.step: int = position["step"]
+        self._leg, self._leg_end = self._pace.leg(position["next"])
 
     def columns(self, first: int, rows: int, leg: Leg) -> list[pa.Array]:
         """The rows first, first + step, …, all of one leg."""
@@ -107,13 +110,15 @@ class NumberedPartition:
     def _take(self, most: int, now: float) -> tuple[int, Leg, Filled] | None:
         """The next rows: their first number, their leg, how many they are and when they came."""
         first: int = self._at["next"]
-        leg, end = self._pace.leg(first)
-        rows = min(self._due(now), most, -(-(end - first) // self.step), self.contiguous(first))
+        if first >= self._leg_end:
+            self._leg, self._leg_end = self._pace.leg(first)
+        leg = self._leg
+        rows = min(self._due(now), most, -(-(self._leg_end - first) // self.step), self.contiguous(first))
         if rows <= 0:
             return None
         last = first + (rows - 1) * self.step
         self._at["next"] = last + self.step
-        return first, leg, Filled(rows, self._pace.time_us(first) / 1e6, self._pace.time_us(last) / 1e6)
+        return first, leg, Filled(rows, leg.time_us(first) / 1e6, leg.time_us(last) / 1e6)
 
     def poll(self, now: float, max_rows: int) -> Polled | None:
         taken = self._take(max_rows, now)

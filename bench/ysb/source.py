@@ -54,12 +54,26 @@ def _repeat(pattern: Any, phase: int, column: Any) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
-def generate(first: int, step: int, seed: int, ads: Any, kinds: Any, events: Any, out: Any, rows: int) -> None:
-    """Fill `rows` rows of `out` (8 columns, but for the first) with the events first, first + step, …
+def generate(
+    first: int,
+    step: int,
+    seed: int,
+    ads: Any,
+    kinds: Any,
+    events: Any,
+    begin: int,
+    at: int,
+    rate: int,
+    out: Any,
+    rows: int,
+) -> None:
+    """Fill `rows` rows of `out` (8 columns) with the events first, first + step, …
 
-    The three patterns are those of a partition; they repeat every 1000, 5 and 3 of its events.
+    The three patterns are those of a partition; they repeat every 1000, 5 and 3 of its events. Event number `begin` is
+    due at `at`, and `rate` of them a second.
     """
     turn = first // step
+    times(first - begin, step, at, rate, out[0, :rows])
     _random(first, step, seed, out[1, :rows], out[2, :rows])
     _repeat(ads, turn, out[3, :rows])
     _repeat(kinds, turn, out[4, :rows])
@@ -99,9 +113,8 @@ class YsbPartition(FilledPartition):
         return -(-(self._pace.first_at(change) - first) // self.step)
 
     def write(self, first: int, rows: int, leg: Leg, out: Any) -> None:
-        times(first - leg.first, self.step, leg.start_us, leg.rate, out[0, :rows])
         kinds = self._kinds[self._phase(first) % 2]
-        generate(first, self.step, self._seed, self._ads, self._types, kinds, out, rows)
+        generate(first, self.step, self._seed, self._ads, self._types, kinds, *leg, out, rows)
 
 
 class YsbSource(NumberedSource):

@@ -28,12 +28,20 @@ def aligned(size: int) -> int:
 class Area:
     """`memory` are its bytes, which begin at `address`; `keeper` is what buffers keep alive."""
 
-    __slots__ = ("_at", "address", "keeper", "memory")
+    __slots__ = ("_at", "address", "keeper", "memory", "views")
 
-    def __init__(self, memory: np.ndarray[Any, np.dtype[np.uint8]], address: int, keeper: Any) -> None:
+    def __init__(
+        self,
+        memory: np.ndarray[Any, np.dtype[np.uint8]],
+        address: int,
+        keeper: Any,
+        views: dict[Any, Any] | None = None,
+    ) -> None:
         self.memory = memory
         self.address = address
         self.keeper = keeper
+        self.views: dict[Any, Any] = {} if views is None else views
+        """What others made of this memory, by a key of theirs: memory that goes round keeps them."""
         self._at = 0
 
     def column(self, dtype: Any, count: int) -> tuple[np.ndarray[Any, Any], pa.Buffer]:

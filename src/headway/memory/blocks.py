@@ -23,6 +23,8 @@ _ROWS = 64
 SPARSE = 8
 """A block is sparse if it could hold so many times as many rows."""
 Columns: TypeAlias = Sequence[np.ndarray[Any, Any]]
+_SHAPES: dict[tuple[tuple[str, ...], int], int] = {}
+"""Numbers of all layouts that differ."""
 
 
 class Layout:
@@ -37,6 +39,7 @@ class Layout:
         """Rows of a block; 0: a row is too wide."""
         self.offsets = [sum(self.widths[:i]) * self.capacity for i in range(len(self.widths))]
         self._even = all(width == 8 for width in self.widths)
+        self._shape = _SHAPES.setdefault((tuple(map(str, schema.types)), self.capacity), len(_SHAPES))
         self._smaller: dict[int, Layout] = {}
 
     @staticmethod
@@ -55,8 +58,14 @@ class Layout:
     def block(self, memory: Memory) -> Block:
         return Block(self, memory.area(self.size))
 
-    def columns(self, memory: np.ndarray[Any, np.dtype[np.uint8]]) -> Columns:
+    def columns(self, area: Area) -> Columns:
         """The columns as arrays; one array of two dimensions where all are 64 bits wide, as integers."""
+        found: Columns | None = area.views.get(self._shape)
+        if found is None:
+            found = area.views[self._shape] = self._columns(area.memory)
+        return found
+
+    def _columns(self, memory: np.ndarray[Any, np.dtype[np.uint8]]) -> Columns:
         if self._even:
             used = memory[: self.row * self.capacity]
             return used.view(np.int64).reshape(len(self.widths), self.capacity)  # type: ignore[return-value]
@@ -86,7 +95,7 @@ class Block:
     def __init__(self, layout: Layout, area: Area) -> None:
         self._area = area
         self.layout = layout
-        self.columns = layout.columns(area.memory)
+        self.columns = layout.columns(area)
         self.num_rows = 0
 
     @property

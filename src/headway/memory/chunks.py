@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 SMALLEST = 16 << 10
 LARGEST = 16 << 20
@@ -33,11 +33,14 @@ class Chunk:
     """Blocks that are not free."""
 
 
-class Part(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Part:
     """The part of a chunk that is a block."""
 
     chunk: Chunk
     offset: int
+    known: Any = None
+    """For whoever made the chunk's memory."""
 
 
 def block_size(size: int) -> int:

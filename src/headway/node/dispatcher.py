@@ -100,8 +100,11 @@ class Dispatcher:
             return self.policy.at_operator(converter, cause, p, t, partition, now)
 
     def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
-        context: PriorityContext = self._ask("at_source", converter, t, now)
-        return context
+        try:
+            return self.policy.at_source(converter, t, now)
+        except Exception as error:
+            self._fall_back(error)
+            return self.policy.at_source(converter, t, now)
 
     def prepare_reply(self, profile: Profile, converters: list[Converter], waiting: int) -> ReplyContext:
         reply: ReplyContext = self._ask("prepare_reply", profile, converters, waiting)

@@ -65,6 +65,12 @@ class _Lease:
         self._back.append((self._block, self.account))
 
 
+def _view(block: Part) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], int, dict[Any, Any]]:
+    """Its memory, where that begins, and what others will make of it."""
+    mapped: Mapped = block.chunk.memory
+    return mapped.array[block.offset : block.offset + block.chunk.block_size], mapped.address + block.offset, {}
+
+
 class NodeMemory:
     """See the module."""
 
@@ -77,17 +83,18 @@ class NodeMemory:
 
     def area(self, size: int, account: Account) -> Area:
         """Memory for columns of a query."""
-        self.tidy()
+        if self._back or self._made:
+            self.tidy()
         block = self.pool.take(size)
         if self.pool.requests:
             self._order()
         if block is None:
             return HEAP.area(size)
-        kind = block.chunk.block_size
-        account.blocks += kind
-        mapped: Mapped = block.chunk.memory
-        lease = _Lease(block, account, self._back)
-        return Area(mapped.array[block.offset : block.offset + kind], mapped.address + block.offset, lease)
+        account.blocks += block.chunk.block_size
+        if block.known is None:
+            block.known = _view(block)
+        memory, address, views = block.known
+        return Area(memory, address, _Lease(block, account, self._back), views)
 
     def tidy(self) -> None:
         """Take back what was freed, and take in what was mapped."""

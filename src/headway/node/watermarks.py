@@ -44,7 +44,7 @@ class SourceWatermark:
     """The watermark of a watermark step."""
 
     def __init__(self, delay_us: int, idle_after: float) -> None:
-        self._delay = delay_us
+        self.delay = delay_us
         self._idle_after = idle_after
         self._highest: dict[Hashable, int] = {}
         self._heard: dict[Hashable, float] = {}
@@ -82,7 +82,7 @@ class SourceWatermark:
             return self._told, False
         silent = {p: all_idle or now - self._heard[p] >= self._idle_after for p in self._settled}
         value, idle = combine(
-            (None if highest is None else highest - self._delay, silent[p]) for p, highest in self._settled.items()
+            (None if highest is None else highest - self.delay, silent[p]) for p, highest in self._settled.items()
         )
         if value is not None and (self._told is None or value > self._told):
             self._told = value

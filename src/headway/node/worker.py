@@ -154,8 +154,11 @@ class Node:
         if host.closed:
             return
         try:
-            with self._watchdog.watch(host.number, host.code_limit):
+            if host.code_limit is None:
                 action()
+            else:
+                with self._watchdog.watch(host.number, host.code_limit):
+                    action()
         except Exception as error:
             self._fail(host, error)
 

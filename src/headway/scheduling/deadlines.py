@@ -79,8 +79,7 @@ class Deadlines(Policy):
             # The source that is behind completes the window.
             frontier = converter.windows.frontier(min(converter.reached.values()))
             t = self._expected(converter, frontier, t)
-        context = self._context(converter, 0.0, None, t, None)
-        return context._replace(priority=context.priority + self._grain)
+        return self._context(converter, 0.0, None, t, None, after=self._grain)
 
     def at_operator(
         self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
@@ -133,11 +132,13 @@ class Deadlines(Policy):
             converter.ends[frontier] = expected
         return max(t, min(expected, t + converter.latency))
 
-    def _context(self, converter: Converter, cost: float, p: int | None, t: float, tag: object) -> PriorityContext:
+    def _context(
+        self, converter: Converter, cost: float, p: int | None, t: float, tag: object, after: float = 0.0
+    ) -> PriorityContext:
         if self.knowledge.cost_error:
             cost += self._random.gauss(0.0, self.knowledge.cost_error)
         path = converter.path if self.knowledge.topology else 0.0
-        priority = self.priority(self.urgency(t, converter.latency, cost, path))
+        priority = self.priority(self.urgency(t, converter.latency, cost, path)) + after
         return PriorityContext(t, priority, p, t, converter.latency, converter.query, tag)
 
     def queue(self, workers: int = 1) -> Queue:

@@ -141,10 +141,13 @@ class Operator:
         """Take the states that operators of this stage had at the epoch that is restored."""
 
     def receive(self, channel: Channel, message: Message) -> None:
-        channel.put(self.host.arrival(), self.host.now(), message)
-        if message.batch is not None:
-            self.profile.flow.came(message.batch.num_rows)
+        batch = message.batch
+        if batch is not None:
+            self.profile.flow.came(batch.num_rows)
             self.account.add(message.size)
+            if isinstance(batch, Block):
+                message = message._replace(batch=batch.packed(self.host.memory))
+        channel.put(self.host.arrival(), self.host.now(), message)
         if not self.queued:
             self.schedule()
         elif len(channel.messages) == 1 and message.context.local < self.offered.local and not channel.blocked:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 
 import pyarrow as pa
 
@@ -72,6 +73,8 @@ class ChainOperator(Operator):
         self._next_check: float | None = None
         """Not None iff a timer is set for it."""
         self._ends = window_ends(chain) if self._flush_every is None else None
+        self._next_end = inf if self._ends is None else -inf
+        """The event time from which rows may end a window that the watermark told has not ended."""
         self._publish_every = PUBLISH_EVERY if self._ends is None else COMPILED_CHECK
         if self._sessions:
             self._publish_every = SESSIONS_EVERY
@@ -139,22 +142,21 @@ class ChainOperator(Operator):
             metrics.event_max_us = highest
         if in_round:
             return
-        current = self._event_time.current(now)
-        if self._ends_windows(current[0]) or now - self._published >= self._publish_every:
-            self._publish(message, current)
+        if now - self._published >= self._publish_every or self._ends_windows(whole, now):
+            self._publish(message, self._event_time.current(now))
             return
         self._unpublished = self._unpublished or self.kept(message)
         if not self._publish_armed:
             self._publish_armed = True
             self.host.at(self._published + self._publish_every, self)
 
-    def _ends_windows(self, watermark: int | None) -> bool:
-        """Whether a window may end between the watermark told last and this one."""
-        if self._ends is None or watermark is None:
+    def _ends_windows(self, highest: int | None, now: float) -> bool:
+        """Whether, with rows up to `highest`, the watermark ends a window that the one told last did not."""
+        if highest is None or highest < self._next_end:
             return False
-        first, every = self._ends
-        told = self._told.value
-        return told is None or (watermark - first) // every > (told - first) // every
+        assert self._event_time is not None
+        watermark = self._event_time.current(now)[0]
+        return watermark is not None and watermark + self._event_time.delay >= self._next_end
 
     def _publish(self, cause: Message, current: tuple[int | None, bool]) -> None:
         watermark = Watermark(*current, self.inputs.current.rounds, ((self.stage, *current),))
@@ -162,6 +164,10 @@ class ChainOperator(Operator):
         self._unpublished = None
         if watermark != self._told:
             self._told = watermark
+            if self._ends is not None and watermark.value is not None:
+                first, every = self._ends
+                ended = (watermark.value - first) // every
+                self._next_end = first + (ended + 1) * every + self._event_time.delay  # type: ignore[union-attr]
             self._pass_on(watermark, cause)
 
     def on_watermark(self, cause: Message) -> None:

@@ -20,8 +20,9 @@ from headway.connectors.api import FillingPartition, InlinePartition, Polled, Po
 from headway.memory import Block, Layout, Rows
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Head, Host, Operator, State
-from headway.node.ports import MAX_BYTES
+from headway.node.ports import MAX_BYTES, Port
 from headway.observe.misses import Spent
+from headway.scheduling.contexts import EARLIEST
 
 PAUSE = 0.0002
 """Per source of the node."""
@@ -62,8 +63,9 @@ class InlineOperator(Operator):
         self._blocked_since: float | None = None
         """Not None iff a poll waits for room downstream."""
         self._next_marker = 0.0
-        self._layouts = {id(p): Layout(p.schema, rows=host.rows_per_block) for _, p in partitions if _fills(p)}
-        """Of the partitions that fill blocks."""
+        self._layouts = [Layout(p.schema, rows=host.rows_per_block) if _fills(p) else None for _, p in partitions]
+        """Of each partition that fills blocks; None: it does not."""
+        self._ports: list[Port] = []
         self._hands_on = False
         """Whether there is one consumer, which knows what a block is."""
         self._given: tuple[int, int | None, float] = (0, None, 0.0)
@@ -75,6 +77,7 @@ class InlineOperator(Operator):
         return bool(self._partitions)
 
     def start(self) -> None:
+        self._ports = [port for output in self.outputs for port in output.ports]
         self._hands_on = len(self.outputs) == 1 and self.outputs[0].ports[0].takes_blocks
         now = self.host.now()
         for number, _ in self._partitions:
@@ -121,27 +124,24 @@ class InlineOperator(Operator):
     def _poll_all(self, now: float, blocked: float) -> bool:
         """Poll every partition once; whether any of them has more."""
         more = False
-        for number, partition in self._partitions:
-            polled = self._read(partition, now)
+        for (number, partition), layout in zip(self._partitions, self._layouts, strict=True):
+            most = self._most_rows(layout)
+            polled = partition.poll(now, most) if layout is None else self._fill(partition, layout, now, most)
             if polled is not None:
-                more = more or partition.backlog(now) > 0
+                # Less than it could bring is all there was.
+                more = more or (polled.batch.num_rows >= most and partition.backlog(now) > 0)
                 self._due_since = max(self._due_since, polled.last_arrival)
                 self._give(number, polled, now, blocked)
         return more
 
-    def _read(self, partition: InlinePartition, now: float) -> Polled | None:
-        layout = self._layouts.get(id(partition))
-        if layout is None:
-            return partition.poll(now, self._most_rows())
+    def _fill(self, partition: InlinePartition, layout: Layout, now: float, most: int) -> Polled | None:
         block = layout.block(self.host.memory)
-        most = min(layout.capacity, self._most_rows())
         filled = partition.fill(block.columns, most, now)  # type: ignore[attr-defined]
         if filled is None:
             return None
-        block.num_rows = filled.rows
-        block = block.packed(self.host.memory)
-        rows = block if self._hands_on else block.record_batch()
-        return Polled(rows, filled.first_arrival, filled.last_arrival)
+        rows, first, last = filled
+        block.num_rows = rows
+        return Polled(block if self._hands_on else block.packed(self.host.memory).record_batch(), first, last)
 
     def _begin(self) -> tuple[float, float]:
         """A run begins: the time, and for how long it could not for want of room."""
@@ -152,12 +152,15 @@ class InlineOperator(Operator):
         self._given = (0, None, now)
         return now, blocked
 
-    def _most_rows(self) -> int:
-        """As many rows as there is room for downstream."""
+    def _most_rows(self, layout: Layout | None) -> int:
+        """As many rows as there is room for, downstream and in a block."""
+        most = MAX_ROWS if layout is None else min(MAX_ROWS, layout.capacity)
         if not self._width:
-            return MAX_ROWS
-        free = min((port.free() for output in self.outputs for port in output.ports), default=MAX_BYTES)
-        return max(1, min(MAX_ROWS, int(free / self._width)))
+            return most
+        free = MAX_BYTES
+        for port in self._ports:
+            free = min(free, port.free())
+        return max(1, min(most, int(free / self._width)))
 
     def _give(self, number: int, polled: Polled, now: float, blocked: float) -> None:
         batch, first, last = polled
@@ -167,10 +170,11 @@ class InlineOperator(Operator):
         metrics.source(self._key, self._description).rows += rows
         metrics.read(now - first, now - last, rows)
         spent = Spent(min(blocked, now - first), 0.0, self.host.now() - now)
-        cause = Message(None, None, last, first, now, 0, number, spent=spent)
+        cause = Message(None, None, last, first, now, 0, number, None, None, False, 0, EARLIEST, spent)
         p = self._event_time(batch)
         self._given = (self._given[0] + rows, p, last)
-        self._width = batch.nbytes / rows if isinstance(batch, Block) else self._size(batch) / max(1, rows)
+        if rows:
+            self._width = (batch.nbytes if isinstance(batch, Block) else self._size(batch)) / rows
         self.give(batch, p, last, cause, number)
         if now >= self._next_marker:
             self._next_marker = now + MARKER_EVERY
