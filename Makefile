@@ -13,7 +13,7 @@ demo: $(READY)
 	$(BIN)/python -m headway.demo $(ARGS)
 
 test: $(READY)
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check

@@ -7,7 +7,9 @@ import os
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -19,6 +21,25 @@ from headway.session import slots
 from kafka_broker import Broker, Unavailable
 
 NODES = 2
+# Every plan is new to the JVM and runs once: code that the slower compiler makes better would never pay for itself.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+LONG = 1000
+"""More tests than any file has."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """By the environment, so that programs that tests start have them too."""
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files in the order in which workers should take them, each whole: no long one begins when others have ended."""
+    weights: Counter[Path] = Counter()
+    for item in items:
+        weights[item.path] += 1
+        weights[item.path] += LONG * bool(item.get_closest_marker("long"))
+        weights[item.path] -= LONG * bool(item.get_closest_marker("alone"))
+    items.sort(key=lambda item: -weights[item.path])
 
 
 @pytest.fixture(scope="session")

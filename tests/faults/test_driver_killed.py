@@ -39,6 +39,7 @@ def kill_after_rows(program: "subprocess.Popen[str]", lines: int) -> None:
     program.stdout.close()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_no_row_is_lost_or_doubled(spark: SparkSession, tmp_path: Path) -> None:
     source, output, checkpoints = (tmp_path / name for name in ("in", "out", "checkpoints"))

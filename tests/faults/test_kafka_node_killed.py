@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from headway import Headway
 from kafka_broker import Broker
 
-pytestmark = pytest.mark.timeout(300)  # the first time, the broker has to be fetched
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]  # the first time, the broker has to be fetched
 ROWS = 300
 
 

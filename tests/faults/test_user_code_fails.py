@@ -49,6 +49,7 @@ CASES: dict[str, tuple[Callable[[int], int], dict[str, str], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_others_go_on(spark: SparkSession, hw: Headway, case: str) -> None:
     code, options, said = CASES[case]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import headway
 from headway.testing import MemoryStream
@@ -26,6 +28,7 @@ with headway.start(nodes=2, conf=conf) as hw:
 """
 
 
+@pytest.mark.long
 def test_a_thread_per_operator_and_no_blocks() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300, check=False)
     expected = [(k, sum(v for v in range(1000) if v % 3 == k and v % 2 == 0)) for k in range(3)]

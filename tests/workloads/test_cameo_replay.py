@@ -6,12 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench.cameo.replay import ranks
 from bench.cameo.results import CameoResult
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.alone
 def test_simulator_and_reality_rank_the_policies_alike(tmp_path: Path) -> None:
     """In overload deadlines win by far; what is nearer than that may fall either way."""
     out = tmp_path / "replay.jsonl"
