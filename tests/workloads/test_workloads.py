@@ -32,14 +32,20 @@ def test_sparks_answer_is_the_exact_one(workload: RingWorkload, spark: SparkSess
     assert not workload.correct([(*lines[0][:3], lines[0][3] + 1, *lines[0][4:]), *lines[1:]], T0, RATE)
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
-def test_headways_answer_is_the_exact_one(workload: RingWorkload, hw: headway.Headway, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("workload", "rate"),
+    [pytest.param(*workload.values, RATE, id=str(workload.id)) for workload in WORKLOADS]
+    + [pytest.param(Ysb(3), 40_009, id="many blocks at once")],
+)
+def test_headways_answer_is_the_exact_one(
+    workload: RingWorkload, rate: int, hw: headway.Headway, tmp_path: Path
+) -> None:
     workload.open(hw.spark)
     t0 = int((time.time() - SECONDS) * 1e6)
-    writer = hw.writeStream(workload.query(workload.stream(RATE, t0))).foreach(Lines(str(tmp_path)))
+    writer = hw.writeStream(workload.query(workload.stream(rate, t0))).foreach(Lines(str(tmp_path)))
     query = writer.start(fallback=False)
     query.processAllAvailable()
     query.stop()
     lines = read_lines(tmp_path)
     assert len({line[0] for line in lines}) > 1
-    assert workload.correct(lines, t0, RATE)
+    assert workload.correct(lines, t0, rate)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from headway.memory import Block
 from headway.node.message import Message
 from headway.scheduling import ReplyContext
 
@@ -85,6 +86,9 @@ class Port(Protocol):
     takes_blocks: bool
     """Whether rows may be a block there, which nobody else gets."""
 
+    def absorb(self, block: Block) -> bool:
+        """Have rows taken ahead of the message that tells of them; False: they must be sent."""
+
     def room(self) -> bool: ...
 
     def free(self) -> int:
@@ -118,6 +122,9 @@ class LocalPort:
     def send(self, message: Message) -> None:
         self._target.receive(self._channel, message)
 
+    def absorb(self, block: Block) -> bool:
+        return False
+
     def _taken(self, size: int) -> None:
         self._looked()
 
@@ -134,6 +141,9 @@ class HandingPort(LocalPort):
 
     def send(self, message: Message) -> None:
         self._target.hand(self._channel, message)
+
+    def absorb(self, block: Block) -> bool:
+        return self._target.absorb(self._channel, block)
 
 
 class RemotePort:
@@ -160,6 +170,9 @@ class RemotePort:
 
     def free(self) -> int:
         return MAX_BYTES - self._bytes
+
+    def absorb(self, block: Block) -> bool:
+        return False
 
     def send(self, message: Message) -> None:
         if message.batch is not None:

@@ -96,6 +96,8 @@ class Operator:
     """Whether it may take a message where it was made."""
     takes_blocks = False
     """Whether it can do with a block where others need Arrow columns."""
+    absorbs = False
+    """Whether it can take blocks ahead of the message that tells of them."""
 
     def __init__(self, host: Host, stage: int, channels: Iterable[ChannelKey]) -> None:
         self.host = host
@@ -156,14 +158,7 @@ class Operator:
     def hand(self, channel: Channel, message: Message) -> None:
         """As `receive`, for the only channel of this operator, by a sender that is done with the message."""
         host = self.host
-        if (
-            self.queued
-            or channel.messages
-            or channel.blocked
-            or self.profile.cost > AT_ONCE
-            or not host.burst()
-            or not self._has_room()
-        ):
+        if not self._takes_at_once(channel):
             self.receive(channel, message)
             return
         outside, host.nested = host.nested, 0.0
@@ -180,6 +175,32 @@ class Operator:
         host.nested = outside + took
         if channel.messages:
             self.schedule()
+
+    def _takes_at_once(self, channel: Channel) -> bool:
+        return not (
+            self.queued
+            or channel.messages
+            or channel.blocked
+            or self.profile.cost > AT_ONCE
+            or not self.host.burst()
+            or not self._has_room()
+        )
+
+    def absorb(self, channel: Channel, block: Block) -> bool:
+        """Take rows whose message is about to come, with more of them, if nothing has to be said of each block."""
+        if not (self.absorbs and self._takes_at_once(channel)):
+            return False
+        host = self.host
+        began = host.now()
+        self._absorb(block)
+        ended = host.now()
+        self.profile.flow.took(block.num_rows)
+        self.profile.flow.ran(ended - began, ended)
+        host.nested += ended - began
+        return True
+
+    def _absorb(self, block: Block) -> None:
+        raise NotImplementedError
 
     def put_back(self, channel: Channel, message: Message) -> None:
         """What is left of the message that is being taken goes first when there is room again."""

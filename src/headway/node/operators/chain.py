@@ -18,6 +18,7 @@ from headway.dataflow.types import arrow_schema
 from headway.dataflow.windows import window_ends
 from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
+from headway.memory import Block
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Host, Operator, State
 from headway.node.operators.pieces import pieces_of
@@ -78,6 +79,9 @@ class ChainOperator(Operator):
         self._publish_every = PUBLISH_EVERY if self._ends is None else COMPILED_CHECK
         if self._sessions:
             self._publish_every = SESSIONS_EVERY
+        self.absorbs = self._aggregates and self._pieces is None
+        self._absorbed: int | None = None
+        """The highest event time of blocks whose message is about to come."""
         self._published = 0.0
         self._publish_armed = False
         self._unpublished: Message | None = None
@@ -113,6 +117,9 @@ class ChainOperator(Operator):
         batch = message.batch
         assert batch is not None
         rows, highest = self._kernel.process(batch)
+        if self._absorbed is not None:
+            highest = self._absorbed if highest is None else max(highest, self._absorbed)
+            self._absorbed = None
         if self._pieces is not None:
             self._pieces.made(batch.num_rows, rows)
         if rows is None and self._nothing is not None:
@@ -128,6 +135,11 @@ class ChainOperator(Operator):
             self._observe(channel, message, highest)
         if self._aggregates:
             self._flush_if_due()
+
+    def _absorb(self, block: Block) -> None:
+        _, highest = self._kernel.process(block)
+        if highest is not None:
+            self._absorbed = highest if self._absorbed is None else max(highest, self._absorbed)
 
     def _observe(self, channel: Channel, message: Message, highest: int | None) -> None:
         assert self._event_time is not None
@@ -146,6 +158,9 @@ class ChainOperator(Operator):
             self._publish(message, self._event_time.current(now))
             return
         self._unpublished = self._unpublished or self.kept(message)
+        self._arm_publish()
+
+    def _arm_publish(self) -> None:
         if not self._publish_armed:
             self._publish_armed = True
             self.host.at(self._published + self._publish_every, self)
@@ -226,7 +241,10 @@ class ChainOperator(Operator):
                 self._flush(None)
         if self._publish_armed:
             self._publish_armed = False
-            self._tell_watermark(now)
+            if now >= self._published + self._publish_every:
+                self._tell_watermark(now)
+            elif self._unpublished is not None:  # rows have told the watermark meanwhile, and others came since
+                self._arm_publish()
         if self._next_check is not None and now >= self._next_check:
             self._next_check = None
             self.change_over()
