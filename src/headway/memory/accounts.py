@@ -35,9 +35,13 @@ class Account:
 
     def may_read(self, retry: Callable[[], None]) -> bool:
         """Whether a source may bring in rows; if not, `retry` is called when it may."""
-        if self.ledger.may_read(self):
+        ledger = self.ledger
+        # As `ledger.may_read` has it, for the common case: it is asked several times a poll.
+        if self.held < self.cap > self.blocks and ledger.total < ledger.budget:
             return True
-        self.ledger.refused(self, retry)
+        if ledger.may_read(self):
+            return True
+        ledger.refused(self, retry)
         return False
 
 

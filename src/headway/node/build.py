@@ -124,6 +124,7 @@ class Build:
         converter = self._converter(windows_of(consumer.chain, mode) if isinstance(consumer, ChainStage) else None)
         output = self._output(operator, consumer, number, edge, transmit, converter)
         operator.outputs = [*operator.outputs, output]
+        operator.ports = [*operator.ports, *output.ports]
         operator.converters.append(converter)
         if isinstance(operator, InlineOperator) and len(operator.converters) == 1:
             # How urgent a poll is depends on how far what it brings is from a window's end.

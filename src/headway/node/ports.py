@@ -47,9 +47,6 @@ class Channel:
         self.on_reply: Callable[[ReplyContext], None] = _nobody
         """Takes a reply context to the sender."""
 
-    def room(self) -> bool:
-        return self.bytes < MAX_BYTES and len(self.messages) < MAX_MESSAGES
-
     def put(self, arrival: int, now: float, message: Message) -> None:
         self.bytes += message.size
         self.messages.append((arrival, now, message))
@@ -111,9 +108,10 @@ class LocalPort:
         channel.on_rest = self._looked
 
     def room(self) -> bool:
-        if self._channel.room():
+        channel = self._channel
+        if channel.bytes < MAX_BYTES and len(channel.messages) < MAX_MESSAGES:
             return True
-        self._channel.full = True
+        channel.full = True
         return False
 
     def free(self) -> int:
@@ -129,7 +127,7 @@ class LocalPort:
         self._looked()
 
     def _looked(self) -> None:
-        if self._channel.full and self._channel.room():
+        if self._channel.full and self.room():
             self._channel.full = False
             self._waiting.schedule()
 

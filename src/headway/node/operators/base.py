@@ -105,6 +105,8 @@ class Operator:
         self.stage = stage
         self.channels = {key: Channel(key) for key in channels}
         self.outputs: Sequence[Output] = ()
+        self.ports: Sequence[Port] = ()
+        """Those of all outputs."""
         self.converters: list[Converter] = []
         """One per output: what is known of the stage behind it."""
         self.listeners: list[tuple[Port, Converter]] = []
@@ -223,10 +225,9 @@ class Operator:
             self.host.dispatcher.ready(self, *head, self.host.now())
 
     def _has_room(self) -> bool:
-        for output in self.outputs:
-            for port in output.ports:
-                if not port.room():
-                    return False
+        for port in self.ports:
+            if not port.room():
+                return False
         return not self.reads or self.account.may_read(self.schedule)
 
     def _next_channel(self) -> Channel | None:

@@ -22,7 +22,7 @@ from headway.connectors.api import Filled, FillingPartition, InlinePartition, Po
 from headway.memory import Block, Layout, Rows
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Head, Host, Operator, State
-from headway.node.ports import MAX_BYTES, Port
+from headway.node.ports import MAX_BYTES
 from headway.observe.misses import Spent
 from headway.scheduling.contexts import EARLIEST
 
@@ -67,7 +67,6 @@ class InlineOperator(Operator):
         self._next_marker = 0.0
         self._layouts = [Layout(p.schema, rows=host.rows_per_block) if _fills(p) else None for _, p in partitions]
         """Of each partition that fills blocks; None: it does not."""
-        self._ports: list[Port] = []
         self._hands_on = False
         """Whether there is one consumer, which knows what a block is."""
         self._given: tuple[int, int | None, float] = (0, None, 0.0)
@@ -79,7 +78,6 @@ class InlineOperator(Operator):
         return bool(self._partitions)
 
     def start(self) -> None:
-        self._ports = [port for output in self.outputs for port in output.ports]
         self._hands_on = len(self.outputs) == 1 and self.outputs[0].ports[0].takes_blocks
         now = self.host.now()
         for number, _ in self._partitions:
@@ -155,7 +153,7 @@ class InlineOperator(Operator):
 
     def _absorbed(self, block: Block, filled: Filled, now: float, until: float) -> bool:
         """Whether the consumer took a block, of which the message that follows need not tell."""
-        if self.host.now() >= until or not self._ports[0].absorb(block):
+        if self.host.now() >= until or not self.ports[0].absorb(block):
             return False
         rows, first, last = filled
         self.profile.flow.took(rows)
@@ -181,7 +179,7 @@ class InlineOperator(Operator):
         if not self._width:
             return most
         free = MAX_BYTES
-        for port in self._ports:
+        for port in self.ports:
             free = min(free, port.free())
         return max(1, min(most, int(free / self._width)))
 
