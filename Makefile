@@ -4,10 +4,12 @@ PYTHON ?= python3
 ARGS ?=
 # Half of a test's time is waiting: for Spark to start, for rows to come.
 WORKERS ?= 3
+# How long random plans are tried.
+MINUTES ?= 5
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench coverage lock clean
+.PHONY: demo test check fuzz bench coverage lock clean
 
 demo: $(READY)
 	$(BIN)/python -m headway.demo $(ARGS)
@@ -19,6 +21,9 @@ check: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+fuzz: $(READY)
+	PYTHONPATH=tests $(BIN)/python tests/random_plans/campaign.py --minutes $(MINUTES) $(ARGS)
 
 bench: $(READY)
 	$(BIN)/python -m bench $(ARGS)

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headway import Headway
 from headway.query import StreamingQuery
 from headway.testing import MemoryStream
+from same_rows import same
 
 Rows = Sequence[tuple[Any, ...]]
 Build = Callable[[DataFrame], DataFrame]
@@ -113,23 +114,3 @@ def scatter(stream: MemoryStream, rows: Rows, seed: int = 1, pieces: int = 6) ->
     for at in range(0, len(rows), size):
         stream.addData(*shuffled[at : at + size])
     stream.addData()
-
-
-def same(rows: Sequence[Sequence[Any]]) -> Counter[tuple[Any, ...]]:
-    """Rows that are equal iff Spark's are: NaN is NaN, -0.0 is not 0.0, sums of doubles to twelve digits.
-
-    The order inside an array does not count: where Spark pins one, the tests of the function do.
-    """
-    return Counter(tuple(_plain(value) for value in row) for row in rows)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return f"{value:.12g}"
-    if isinstance(value, tuple):
-        return tuple(_plain(part) for part in value)
-    if isinstance(value, list):
-        return tuple(sorted((_plain(part) for part in value), key=repr))
-    if isinstance(value, dict):
-        return tuple(sorted(((_plain(key), _plain(part)) for key, part in value.items()), key=repr))
-    return bytes(value) if isinstance(value, bytearray) else value

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from oracle import check
 from pyspark.sql import SparkSession
 
+from random_sql import trees
+
 SCHEMA = "i int, j int, l long, d double, e double, m decimal(10,2), n decimal(30,8), s string, t string, p boolean"
 NAN = float("nan")
 ROWS: list[tuple[Any, ...]] = [
@@ -26,47 +28,7 @@ LEAVES = {
     "string": ["s", "t", "'a'", "''"],
     "boolean": ["p", "i > 1", "s = 'a'", "true"],
 }
-NUMBERS = ("integer", "double", "decimal")
-
-
-def trees(kind: str, depth: int) -> st.SearchStrategy[str]:
-    """SQL of an expression of some type of `kind`, at most `depth` levels above its leaves."""
-    leaf = st.sampled_from(LEAVES[kind])
-    if depth == 0:
-        return leaf
-    same, truth = trees(kind, depth - 1), trees("boolean", depth - 1)
-    options = [
-        leaf,
-        _made("coalesce({}, {})", same, same),
-        _made("if({}, {}, {})", truth, same, same),
-        _made("case when {} then {} when {} then {} end", truth, same, truth, same),
-        _made("nullif({}, {})", same, same),
-    ]
-    if kind == "boolean":
-        options += _predicates(depth)
-    else:
-        options += [_made("greatest({}, {})", same, same), _made("least({}, {})", same, same)]
-    if kind in NUMBERS:
-        options += [_made(f"({{}} {operator} {{}})", same, same) for operator in "+-*%"]
-        options += [_made("(-{})", same), _made("abs({})", same), _made("pmod({}, {})", same, same)]
-    return st.one_of(options)
-
-
-def _predicates(depth: int) -> list[st.SearchStrategy[str]]:
-    truth = trees("boolean", depth - 1)
-    options = [_made("({} and {})", truth, truth), _made("({} or {})", truth, truth), _made("(not {})", truth)]
-    for kind in ("integer", "double", "decimal", "string"):
-        value = trees(kind, depth - 1)
-        options += [_made(f"({{}} {operator} {{}})", value, value) for operator in ("=", "<", ">=", "<=>")]
-        options += [_made("({} is null)", value), _made("({} in ({}, {}))", value, value, value)]
-    return options
-
-
-def _made(pattern: str, *parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.tuples(*parts).map(lambda texts: pattern.format(*texts))
-
-
-ANY = st.sampled_from(sorted(LEAVES)).flatmap(lambda kind: trees(kind, 3))
+ANY = st.sampled_from(sorted(LEAVES)).flatmap(lambda kind: trees(kind, 3, LEAVES))
 
 
 @MODERATE

@@ -8,6 +8,7 @@ from headway.node.message import Watermark
 from headway.node.watermarks import InputWatermark, SourceWatermark, combine
 
 values = st.none() | st.integers(0, 100)
+ONE, OTHER = ("a", 0), ("a", 1)
 
 
 @given(st.lists(st.tuples(values, st.booleans()), min_size=1))
@@ -24,46 +25,62 @@ def test_combine_is_the_least_of_the_active_or_the_highest_of_the_idle(inputs: l
 class TestSourceWatermark:
     def test_the_slowest_partition_counts(self) -> None:
         watermark = SourceWatermark(delay_us=10, idle_after=5.0)
-        for partition in (0, 1):
+        for partition in (ONE, OTHER):
             watermark.expect(partition, now=0.0)
-        watermark.observe(0, 100, now=1.0, in_round=False)
+        watermark.observe(ONE, 100, now=1.0, in_round=False)
         assert watermark.current(now=1.0) == (None, False)
-        watermark.observe(1, 60, now=2.0, in_round=False)
+        watermark.observe(OTHER, 60, now=2.0, in_round=False)
         assert watermark.current(now=2.0) == (50, False)
 
     def test_a_silent_partition_does_not_hold_back_the_others(self) -> None:
         watermark = SourceWatermark(delay_us=0, idle_after=5.0)
-        watermark.expect(1, now=0.0)
-        watermark.observe(0, 100, now=4.0, in_round=False)
+        watermark.expect(OTHER, now=0.0)
+        watermark.observe(ONE, 100, now=4.0, in_round=False)
         assert watermark.current(now=4.9) == (None, False)
         assert watermark.current(now=5.0) == (100, False)
 
     def test_when_all_are_silent_the_highest_counts(self) -> None:
         watermark = SourceWatermark(delay_us=0, idle_after=5.0)
-        watermark.observe(0, 100, now=0.0, in_round=False)
-        watermark.observe(1, 60, now=0.0, in_round=False)
+        watermark.observe(ONE, 100, now=0.0, in_round=False)
+        watermark.observe(OTHER, 60, now=0.0, in_round=False)
         assert watermark.current(now=1.0) == (60, False)
         assert watermark.current(now=1.0, all_idle=True) == (100, True)
         assert watermark.current(now=5.0) == (100, True)
 
     def test_it_never_goes_back(self) -> None:
         watermark = SourceWatermark(delay_us=0, idle_after=5.0)
-        watermark.observe(0, 100, now=0.0, in_round=False)
+        watermark.observe(ONE, 100, now=0.0, in_round=False)
         assert watermark.current(now=0.0) == (100, False)
-        watermark.observe(1, 10, now=0.0, in_round=False)
+        watermark.observe(OTHER, 10, now=0.0, in_round=False)
         assert watermark.current(now=0.0) == (100, False)
 
     def test_rows_of_a_round_count_when_it_ends(self) -> None:
         watermark = SourceWatermark(delay_us=0, idle_after=5.0)
-        watermark.observe(0, 100, now=0.0, in_round=True)
+        watermark.observe(ONE, 100, now=0.0, in_round=True)
         assert watermark.current(now=0.0) == (None, True)
-        watermark.end_round()
+        watermark.end_round("a", (("s", 1),), {"s": 1})
         assert watermark.current(now=0.0) == (100, False)
+
+    def test_a_stream_that_comes_twice_ends_its_round_twice(self) -> None:
+        watermark = SourceWatermark(delay_us=0, idle_after=5.0)
+        watermark.observe(ONE, 100, now=0.0, in_round=True)
+        watermark.end_round("a", (("s", 2),), {"s": 1})
+        watermark.observe(ONE, 200, now=0.0, in_round=True)
+        assert watermark.current(now=0.0) == (None, True)
+        watermark.observe(("b", 0), 90, now=0.0, in_round=True)
+        watermark.end_round("b", (("s", 2),), {"s": 2})
+        assert watermark.current(now=0.0, all_idle=True) == (100, True)
+
+    def test_rounds_of_another_source_end_nothing(self) -> None:
+        watermark = SourceWatermark(delay_us=0, idle_after=5.0)
+        watermark.observe(ONE, 100, now=0.0, in_round=True)
+        watermark.end_round("b", (("t", 7),), {"s": 1, "t": 7})
+        assert watermark.current(now=0.0) == (None, True)
 
     def test_it_goes_on_from_a_checkpoint(self) -> None:
         watermark = SourceWatermark(delay_us=0, idle_after=5.0)
         watermark.restore(70)
-        watermark.observe(0, 20, now=0.0, in_round=False)
+        watermark.observe(ONE, 20, now=0.0, in_round=False)
         assert watermark.current(now=0.0) == (70, False)
 
 
@@ -80,6 +97,12 @@ class TestInputWatermark:
         inputs.update("a", Watermark(5, False))
         inputs.update("b", Watermark(None, True))
         assert inputs.current == Watermark(5, False)
+
+    def test_a_channel_comes_in_rounds_from_its_first_on(self) -> None:
+        inputs = InputWatermark("ab")
+        inputs.update("a", Watermark(None, False, (("s", 1),)))
+        assert inputs.in_rounds("a")
+        assert not inputs.in_rounds("b")
 
     def test_a_round_counts_when_all_are_through_it(self) -> None:
         inputs = InputWatermark("ab")
@@ -136,10 +159,10 @@ def test_what_is_remembered_is_what_would_be_computed(events: list[tuple[int, in
         fresh._holds_until = float("-inf")
         for watermark in (kept, fresh):
             if kind == "e":
-                watermark.end_round()
+                watermark.end_round("a", (("s", 1),), {"s": 1})
             elif kind == "o" or highest > 25:
-                watermark.observe(partition, highest, now, in_round=kind == "r")
+                watermark.observe(("a", partition), highest, now, in_round=kind == "r")
             else:
-                watermark.expect(partition, now)
+                watermark.expect(("a", partition), now)
         fresh._holds_until = float("-inf")
         assert kept.current(now) == fresh.current(now)

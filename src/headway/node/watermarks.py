@@ -7,19 +7,23 @@
    as Spark has it: a silent stream is waited for, a silent partition is not. A watermark never goes back. A user may
    have the highest of the streams' watermarks count instead.
 3. A planned source is read in rounds, on several nodes at once. Rows of one round are not late to each other, as in a
-   micro-batch of Spark's; so what a node says of a round counts only when all inputs are through that round.
+   micro-batch of Spark's; so what a node says of a round counts only when all inputs are through that round, and what
+   a step sees of a round when all its own are: a stream may come to it twice.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from math import inf
 
 from headway.node.message import Watermark
 
 NOTHING = Watermark(None, False)
 Steps = tuple[tuple[int, int | None, bool], ...]
+Rounds = tuple[tuple[str, int], ...]
+Partition = tuple[Hashable, int]
+"""The channel that it comes by, and its number."""
 
 
 def combine(values: Iterable[tuple[int | None, bool]]) -> tuple[int | None, bool]:
@@ -46,23 +50,25 @@ class SourceWatermark:
     def __init__(self, delay_us: int, idle_after: float) -> None:
         self.delay = delay_us
         self._idle_after = idle_after
-        self._highest: dict[Hashable, int] = {}
-        self._heard: dict[Hashable, float] = {}
-        self._settled: dict[Hashable, int | None] = {}
+        self._highest: dict[Partition, int] = {}
+        self._heard: dict[Partition, float] = {}
+        self._settled: dict[Partition, int | None] = {}
         """The partitions' highest times that may be told: all for inline sources, those of ended rounds else."""
+        self._ended: dict[Hashable, deque[tuple[Rounds, dict[Partition, int]]]] = {}
+        """By channel, the rounds that it is through and others are not, and what its highest times were then."""
         self._told: int | None = None
-        self._least: Hashable = None
+        self._least: Partition | None = None
         """The partition that held the watermark back when it was computed last; only its rows can move it."""
         self._holds_until = -inf
         """Until then no partition falls silent that was not; -inf: something has changed."""
 
-    def expect(self, partition: Hashable, now: float) -> None:
+    def expect(self, partition: Partition, now: float) -> None:
         """A partition that will give rows: until it does or falls silent, it holds the watermark back."""
         self._settled.setdefault(partition, None)
         self._heard.setdefault(partition, now)
         self._holds_until = -inf
 
-    def observe(self, partition: Hashable, highest: int | None, now: float, in_round: bool) -> None:
+    def observe(self, partition: Partition, highest: int | None, now: float, in_round: bool) -> None:
         """Rows of `partition` were seen, the latest at `highest`. `in_round`: they count when the round ends."""
         self._heard[partition] = now
         if highest is not None:
@@ -72,8 +78,13 @@ class SourceWatermark:
                 self._holds_until = -inf
             self._settled[partition] = self._highest.get(partition)
 
-    def end_round(self) -> None:
-        self._settled.update(self._highest)
+    def end_round(self, channel: Hashable, rounds: Rounds, reached: Mapping[str, int]) -> None:
+        """`channel` is through `rounds`. What it gave in them counts when all channels are: so far are they."""
+        seen = {partition: highest for partition, highest in self._highest.items() if partition[0] == channel}
+        self._ended.setdefault(channel, deque()).append((rounds, seen))
+        for ended in self._ended.values():
+            while ended and all(round <= reached.get(origin, 0) for origin, round in ended[0][0]):
+                self._settled.update(ended.popleft()[1])
         self._holds_until = -inf
 
     def current(self, now: float, all_idle: bool = False) -> tuple[int | None, bool]:
@@ -97,7 +108,7 @@ class SourceWatermark:
         self._least = min(self._settled, key=self._behind)
         self._holds_until = min(self._heard.values()) + self._idle_after
 
-    def _behind(self, partition: Hashable) -> float:
+    def _behind(self, partition: Partition) -> float:
         highest = self._settled[partition]
         return -inf if highest is None else highest
 
@@ -142,6 +153,10 @@ class InputWatermark:
             value = self.current.value
         before, self.current = self.current, Watermark(value, idle, tuple(sorted(rounds.items())), steps)
         return before != self.current
+
+    def in_rounds(self, channel: Hashable) -> bool:
+        """Whether what comes by `channel` comes in rounds."""
+        return bool(self._reached[channel])
 
     def restore(self, reached: int) -> None:
         """Go on from a watermark that was reached before a restart."""

@@ -105,7 +105,7 @@ class ChainOperator(Operator):
         assert self._event_time is not None
         now = self.host.now()
         if watermark.rounds:
-            self._event_time.end_round()
+            self._event_time.end_round(channel.key, watermark.rounds, dict(self.inputs.current.rounds))
         elif not watermark.idle:
             self._event_time.expect((channel.key, message.partition), now)
             self._plan_check(now)
@@ -144,7 +144,7 @@ class ChainOperator(Operator):
     def _observe(self, channel: Channel, message: Message, highest: int | None) -> None:
         assert self._event_time is not None
         now = self.host.now()
-        in_round = bool(self.inputs.current.rounds)
+        in_round = self.inputs.in_rounds(channel.key)
         # Spark counts event time in whole milliseconds; a finer watermark would be ahead of it.
         whole = None if highest is None else highest - highest % 1000
         self._event_time.observe((channel.key, message.partition), whole, now, in_round)
