@@ -6,12 +6,11 @@ import argparse
 import json
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.report import Result, write
+from bench.report import Result, append, write
 from bench.search import measure
 from bench.workload import Workload
 
@@ -40,13 +39,6 @@ def main(options: argparse.Namespace, workload: type[Workload]) -> None:
     results = [in_process(workload.name, name, told) for name in ["headway", *peers]]
     append(results, options.json)
     compare(results)
-
-
-def append(results: list[Result], path: str | None) -> None:
-    """Add the results to a file, a line each."""
-    if path is not None:
-        with Path(path).open("a") as out:
-            out.writelines(json.dumps(asdict(result)) + "\n" for result in results)
 
 
 def peers_of(options: argparse.Namespace, known: tuple[str, ...]) -> list[str]:

@@ -22,12 +22,19 @@ class Result:
     rows: int
     correct: bool
     settings: dict[str, Any] = field(default_factory=dict)
+    query: str = field(default="", kw_only=True)
+    """Of a workload that has several."""
 
 
 def write(results: list[Result], path: str | None) -> None:
     """Append the results to a file, a line each, and print them."""
     for result in results:
         print(_line(result), flush=True)
+    append(results, path)
+
+
+def append(results: list[Result], path: str | None) -> None:
+    """Add the results to a file, a line each."""
     if path is not None:
         with Path(path).open("a") as out:
             out.writelines(json.dumps(asdict(result)) + "\n" for result in results)

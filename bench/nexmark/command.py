@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from bench import race
 from bench.nexmark.queries import LEFT_OUT, QUERIES
 from bench.nexmark.workload import Nexmark
-from bench.report import Result, write
+from bench.report import Result, append, write
 from headway.errors import UnsupportedPlan
 
 PEERS = ("spark",)
@@ -39,7 +40,7 @@ def main(options: argparse.Namespace) -> None:
         else:
             results += [race.in_process("nexmark", peer, told) for peer in peers]
             race.compare(results)
-        race.append(results, options.json)
+        append(results, options.json)
     for name, reason in fallen.items():
         print(f"{name} falls back to Spark: {reason}")
 
@@ -54,11 +55,12 @@ def _asked(names: str) -> list[str]:
 
 def _measure(options: argparse.Namespace) -> Result:
     query = QUERIES[options.queries]
-    told = {"query": query.name, "mode": query.mode, "streams": list(query.kinds)}
+    told: dict[str, Any] = {"mode": query.mode, "streams": list(query.kinds)}
     try:
         result = race.timed(Nexmark(query.name, options.seed), options.system, 1, options)
     except UnsupportedPlan as error:
         told["fallback"] = str(error).splitlines()[0]
         result = Result("nexmark", options.system, 1, 0.0, 0.0, {}, 0.0, 0, False)
+    result.query = query.name
     result.settings |= told
     return result

@@ -3,7 +3,7 @@
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Column, Literal
-from headway.dataflow.graph import AggCall, Aggregate, Filter, Project, Relation, Source, Union, Watermark
+from headway.dataflow.graph import AggCall, Aggregate, Expand, Filter, Project, Relation, Source, Union, Watermark
 from headway.dataflow.stages import ChainStage, InlineStage, MergeStage, PlanStage, ReadStage, SinkStage, Stage, cut
 from headway.dataflow.types import Field
 
@@ -77,3 +77,13 @@ def test_a_second_watermark_begins_a_new_chain() -> None:
     root = Watermark(SCHEMA, Watermark(SCHEMA, SOURCE, 0, 5), 0, 10)
     stages = cut(root, frozenset({SOURCE}), "append")
     assert kinds(stages) == [InlineStage, ChainStage, ChainStage, SinkStage]
+
+
+def test_rows_that_are_cheaply_multiplied_are_made_where_they_are_used() -> None:
+    every = tuple(Column(field.type, i) for i, field in enumerate(SCHEMA))
+    expanded = Expand(SCHEMA, filtered(Watermark(SCHEMA, SOURCE, 0, 0)), (every, every))
+    root = Union(SCHEMA, (counted(expanded), counted(filtered(expanded))))
+    chains = [s for s in cut(root, frozenset({SOURCE}), "append") if isinstance(s, ChainStage) and s.chain.aggregate]
+    steps = [[type(step) for step in stage.chain.steps] for stage in chains]
+    assert steps == [[Watermark, Filter, Expand], [Watermark, Filter, Expand, Filter]]
+    assert [stage.inputs[0].upstream for stage in chains] == [0, 0]

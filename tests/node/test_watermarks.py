@@ -39,6 +39,13 @@ class TestSourceWatermark:
         assert watermark.current(now=4.9) == (None, False)
         assert watermark.current(now=5.0) == (100, False)
 
+    def test_a_partition_whose_rows_have_no_event_time_is_silent(self) -> None:
+        watermark = SourceWatermark(delay_us=0, idle_after=5.0)
+        for now in (0.0, 2.0, 4.0, 6.0):
+            watermark.observe(0, 100, now=now, in_round=False)
+            watermark.observe(1, None, now=now, in_round=False)
+            assert watermark.current(now=now) == (None if now < 5.0 else 100, False)
+
     def test_when_all_are_silent_the_highest_counts(self) -> None:
         watermark = SourceWatermark(delay_us=0, idle_after=5.0)
         watermark.observe(ONE, 100, now=0.0, in_round=False)

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,19 @@ class Call(Expr):
 
     def __str__(self) -> str:
         return f"{self.function}({', '.join(map(str, self.args))})"
+
+
+def moved(expr: Expr, places: Mapping[int, int] | Sequence[int]) -> Expr:
+    """`expr` with its columns at other places.
+
+    >>> str(moved(Call(T.LongType(), "Add", (Column(T.LongType(), 0), Column(T.LongType(), 2))), {0: 1, 2: 0}))
+    'Add(#1, #0)'
+    """
+    if isinstance(expr, Column):
+        return Column(expr.type, places[expr.index])
+    if isinstance(expr, Call):
+        return Call(expr.type, expr.function, tuple(moved(arg, places) for arg in expr.args), expr.options)
+    return expr
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

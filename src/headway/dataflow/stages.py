@@ -8,7 +8,8 @@
 4. A relation that keeps state by key is a stage of its own, behind an exchange by key of each of its inputs.
 5. A query has one watermark, the least of all its streams': state hears of those streams too whose rows it does not
    get, by edges of marks.
-6. Equal relations are one stage, so that a stream used twice is read once.
+6. Equal relations are one stage, so that a stream used twice is read once, and aggregations that differ in what they
+   compute alone are one (see `sharing`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from headway.dataflow.graph import (
     Union,
     Watermark,
 )
+from headway.dataflow.sharing import shared
 from headway.dataflow.user_code import EvalPython, MapBatches, runs_user_code
 from headway.kernels.api import Chain
 
@@ -191,12 +193,22 @@ class _Builder:
 
     def _fuses(self, step: Relation, after: list[Relation], aggregate: Aggregate | None) -> bool:
         """Whether `step` joins a chain whose later steps are `after`: not if others use it too (it is a stage then)."""
-        if after and self.uses[id(step)] > 1:
+        if after and self.uses[id(step)] > 1 and not self._multiplies(step):
             return False
         user_code = runs_user_code(step)
         if (user_code and aggregate is not None) or any(runs_user_code(s) != user_code for s in after):
             return False
         return not (isinstance(step, Watermark) and any(isinstance(s, Watermark) for s in after))
+
+    def _multiplies(self, step: Relation) -> bool:
+        """Whether `step` makes several rows of one by simple means: then to make them again costs less than to hand
+        them on, and what is behind it may be compiled with it."""
+        if not isinstance(step, Expand):
+            return False
+        below = step.input
+        while isinstance(below, Filter | Project | Watermark) and self.uses[id(below)] == 1:
+            below = below.input
+        return isinstance(below, Source)
 
     def _placement(self, upstream: tuple[Edge, ...]) -> Placement:
         return "one" if all(self.stages[e.upstream].placement == "one" for e in upstream) else "everywhere"
@@ -210,7 +222,7 @@ def cut(
     In complete mode every emission is the whole result, so one operator merges all keys. Of several `watermarks` the
     least counts for all, or, with "max", the highest of those upstream.
     """
-    root = _intern(root, {})
+    root = _intern(shared(_intern(root, {})), {})
     builder = _Builder(inline, single_merge=output_mode == "complete")
     _count_uses(root, builder.uses, set())
     last = builder.stage_of(root)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headway.dataflow.expr import Call, Column, Expr, walk
+from headway.dataflow.expr import Column, moved, walk
 from headway.dataflow.graph import StreamJoin
 from headway.dataflow.types import arrow_schema
 from headway.kernels.api import KeyedKernel, Outcome
@@ -208,7 +208,7 @@ class _Condition:
         read = sorted({e.index for e in walk(join.condition) if isinstance(e, Column)}) if join.condition else []
         width = len(join.streams[0].schema)
         self._places = [(0, at) if at < width else (1, at - width) for at in read]
-        self._expr = None if join.condition is None else _moved(join.condition, {at: i for i, at in enumerate(read)})
+        self._expr = None if join.condition is None else moved(join.condition, {at: i for i, at in enumerate(read)})
 
     def filter(self, input: int, batch: pa.RecordBatch, found: Found) -> Found:
         """The pairs of rows of `batch`, which is of the side `input`, and of a segment that fulfil it."""
@@ -223,15 +223,6 @@ class _Condition:
         true = pc.fill_null(evaluate(self._expr, pa.RecordBatch.from_arrays(columns, names)), False)
         kept: npt.NDArray[np.bool_] = true.to_numpy(zero_copy_only=False)
         return Found(found.segment, found.asked[kept], found.rows[kept])
-
-
-def _moved(expr: Expr, places: dict[int, int]) -> Expr:
-    """`expr` with its columns at other places."""
-    if isinstance(expr, Column):
-        return Column(expr.type, places[expr.index])
-    if isinstance(expr, Call):
-        return Call(expr.type, expr.function, tuple(_moved(arg, places) for arg in expr.args), expr.options)
-    return expr
 
 
 def _row_type(schema: pa.Schema) -> pa.StructType:

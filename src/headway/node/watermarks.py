@@ -1,8 +1,8 @@
 """How far event time is: at a watermark step, and where several inputs meet. Pure.
 
 1. At a watermark step, every source partition has its own watermark: its highest event time less the delay. The step's
-   is the least of its partitions. A partition that was silent for a while does not hold back the others; when all are
-   silent, the highest counts.
+   is the least of its partitions. A partition that was silent for a while does not hold back the others, nor does one
+   whose rows have no event time or are filtered before the step; when all are silent, the highest counts.
 2. Where the channels of several nodes meet, the same, step by step; then the least of all steps counts, idle or not,
    as Spark has it: a silent stream is waited for, a silent partition is not. A watermark never goes back. A user may
    have the highest of the streams' watermarks count instead.
@@ -70,8 +70,9 @@ class SourceWatermark:
 
     def observe(self, partition: Partition, highest: int | None, now: float, in_round: bool) -> None:
         """Rows of `partition` were seen, the latest at `highest`. `in_round`: they count when the round ends."""
-        self._heard[partition] = now
+        self._heard.setdefault(partition, now)
         if highest is not None:
+            self._heard[partition] = now
             self._highest[partition] = max(highest, self._highest.get(partition, highest))
         if not in_round:
             if partition == self._least or partition not in self._settled:

@@ -20,6 +20,8 @@ from headway.kernels.compiled.values import is_float
 _FIRST = 1024
 _DENSE = 1 << 16  # keys that the dense index may cover: 4 MB for all its ways
 
+_NEVER = 2**63 - 1
+
 Cells = npt.NDArray[np.int64]
 
 
@@ -35,6 +37,9 @@ class CellTable:
         self._ways = np.zeros(layout.WAYS, np.int64)
         self._dense = np.zeros(0, np.int32)
         self._examined = 0
+        self._timed = 0
+        """So many groups are known to end at `_first_end` or later."""
+        self._first_end = _NEVER
         header[layout.WAY_STARTS] = self._ways.ctypes.data
         self._resize(_FIRST)
 
@@ -91,6 +96,8 @@ class CellTable:
     def take(self, watermark: int | None) -> pa.RecordBatch | None:
         """Remove and give the groups that `watermark` ends, all if it is None."""
         held = self._cells[: self.groups]
+        if watermark is not None and self._earliest(held) > watermark:
+            return None
         ended = self._ended(held, watermark)
         if not ended.any():
             return None
@@ -99,7 +106,18 @@ class CellTable:
         self._cells[: len(kept)] = kept
         self._header[layout.GROUPS], self._header[layout.DIRTY] = len(kept), 1
         self._dense.fill(-1)
+        self._timed, self._first_end = 0, _NEVER
         return taken
+
+    def _earliest(self, held: Cells) -> int:
+        """When the first group ends. Watermarks come often and end nothing mostly: only new groups are looked at."""
+        event_key, new = self._aggregate.event_key, held[self._timed :]
+        if event_key is not None and len(new):
+            starts = new[~self._null(new, event_key), event_key]
+            if len(starts):
+                self._first_end = min(self._first_end, int(starts.min()) + self._plan.windows[event_key])
+            self._timed = len(held)
+        return self._first_end
 
     def _ended(self, held: Cells, watermark: int | None) -> npt.NDArray[np.bool_]:
         if watermark is None:
