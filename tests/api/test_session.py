@@ -73,7 +73,7 @@ except headway.HeadwayError as error:
 @pytest.mark.long
 def test_without_a_session_a_local_one_is_made_and_stopped(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WITHOUT_A_SESSION]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=280)
     assert done.returncode == 0, done.stderr
     assert "master local[3]" in done.stdout
     assert "context None" in done.stdout

@@ -3,12 +3,10 @@
 import threading
 from pathlib import Path
 
-import pytest
 from pyspark.sql import Row, SparkSession
 
 from headway import Headway
 
-pytestmark = pytest.mark.long
 PAGE = 4096
 
 
