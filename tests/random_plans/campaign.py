@@ -137,6 +137,7 @@ def session() -> SparkSession:
     time.tzset()
     builder = SparkSession.builder.master("local[4]").appName("random plans")
     quick = {
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "1",

@@ -73,6 +73,7 @@ def cases(draw: Draw) -> Case:
         late=kind == "late",
         ansi=draw(st.integers(0, 3)) == 3,
         options={"headway.nodes": str(nodes), "headway.compile": tier},
+        restart=draw(st.integers(0, len(rows) - 1)) if draw(st.integers(0, 5)) == 5 else None,
     )  # fmt: skip
 
 

@@ -44,6 +44,8 @@ class Case(NamedTuple):
     """Whether rows come too late; such a plan gives more rows for more rows, never others."""
     ansi: bool
     options: dict[str, str]
+    restart: int | None = None
+    """After which step the query is stopped, and started again on another number of nodes."""
 
     def to_json(self) -> str:
         return json.dumps(self._replace(steps=[step._asdict() for step in self.steps])._asdict(), indent=1)  # type: ignore[list-item]

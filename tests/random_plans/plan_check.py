@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import shutil
 import tempfile
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -90,46 +92,74 @@ def _static(spark: SparkSession, case: Case) -> DataFrame:
 
 def _answer(spark: SparkSession, hw: Headway, case: Case) -> Answer:
     directory = tempfile.mkdtemp(prefix="headway-case-")
-    streams = [
-        MemoryStream(spark, _struct(SCHEMA), partitions=case.partitions, directory=f"{directory}/{i}")
-        for i in range(case.streams)
-    ]
-    df = build(case.plan, Sources([stream.toDF() for stream in streams], _static(spark, case)))
-    query = _start(hw, case, df)
+    running = _Running(spark, hw, case, directory)
     try:
-        _feed(query, case, streams)
-        rows = [tuple(row) for row in spark.table(str(query.name)).collect()]
+        running.feed()
+        rows = [tuple(row) for row in spark.table(running.name).collect()]
     finally:
-        query.stop()
-        spark.catalog.dropTempView(str(query.name))
+        running.close()
         shutil.rmtree(directory, ignore_errors=True)
     return _told(case, _newest(case, rows) if case.output == "update" else rows)
 
 
-def _start(hw: Headway, case: Case, df: DataFrame) -> StreamingQuery:
-    writer = hw.writeStream(df).format("memory").queryName(f"case_{next(_names)}").outputMode(case.output)
-    try:
-        return writer.options(**_options(hw, case)).start(fallback=False)
-    except UnsupportedPlan as reason:
-        raise Undecided("fallback", str(reason).splitlines()[0]) from None
-    except (AnalysisException, Py4JJavaError) as error:
-        raise Undecided("refused", str(error).splitlines()[0]) from None
+class _Running:
+    """The streams of a case, and its query over them, which may be started again on its way."""
 
+    def __init__(self, spark: SparkSession, hw: Headway, case: Case, directory: str) -> None:
+        self.name = f"case_{next(_names)}"
+        self._hw = hw
+        self._case = case
+        self._checkpoint = f"{directory}/checkpoint"
+        self._places = [_place(spark, number, case.partitions) for number in range(case.streams)]
+        self._streams = [MemoryStream(spark, _struct(SCHEMA), None, case.partitions, path) for path, _ in self._places]
+        self._df = build(case.plan, Sources([df for _, df in self._places], _static(spark, case)))
+        self._query: StreamingQuery | None = None
 
-def _options(hw: Headway, case: Case) -> dict[str, str]:
-    return case.options | {"headway.nodes": str(min(hw.nodes, int(case.options["headway.nodes"])))}
-
-
-def _feed(query: StreamingQuery, case: Case, streams: Sequence[MemoryStream]) -> None:
-    for step in case.steps:
-        streams[step.stream].addData(_table([row_of(cells) for cells in step.rows]), partition=step.partition)
-        if step.wait:
-            query.processAllAvailable()
-    query.processAllAvailable()
-    if _waits(case):
-        for stream, partition, row in last_rows(case):
-            streams[stream].addData(_table([row]), partition=partition)
+    def feed(self) -> None:
+        """Give the query all rows, in their steps."""
+        nodes = int(self._case.options["headway.nodes"])
+        query = self._start(nodes)
+        for at, step in enumerate(self._case.steps):
+            self._streams[step.stream].addData(_table([row_of(c) for c in step.rows]), partition=step.partition)
+            if step.wait:
+                query.processAllAvailable()
+            if at == self._case.restart:
+                query.stop()
+                query = self._start(3 - nodes)
         query.processAllAvailable()
+        if _waits(self._case):
+            for stream, partition, row in last_rows(self._case):
+                self._streams[stream].addData(_table([row]), partition=partition)
+            query.processAllAvailable()
+
+    def _start(self, nodes: int) -> StreamingQuery:
+        options = self._case.options | {"headway.nodes": str(min(self._hw.nodes, nodes))}
+        if self._case.restart is not None:
+            options["checkpointLocation"] = self._checkpoint
+        writer = self._hw.writeStream(self._df).format("memory").queryName(self.name).outputMode(self._case.output)
+        try:
+            self._query = writer.options(**options).start(fallback=False)
+        except UnsupportedPlan as reason:
+            raise Undecided("fallback", str(reason).splitlines()[0]) from None
+        except (AnalysisException, Py4JJavaError) as error:
+            raise Undecided("refused", str(error).splitlines()[0]) from None
+        return self._query
+
+    def close(self) -> None:
+        if self._query is not None:
+            self._query.stop()
+            self._hw.spark.catalog.dropTempView(self.name)
+        for path, _ in self._places:
+            for file in Path(path).iterdir():
+                file.unlink()
+
+
+@cache
+def _place(spark: SparkSession, number: int, partitions: int) -> tuple[str, DataFrame]:
+    """Where a stream's rows are, and the stream: one for all cases, for to make it Spark starts Python anew."""
+    path = tempfile.mkdtemp(prefix="headway-case-")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path, MemoryStream(spark, _struct(SCHEMA), None, partitions, path).toDF()
 
 
 def _newest(case: Case, rows: Sequence[Row]) -> list[Row]:

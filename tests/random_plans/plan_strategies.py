@@ -70,9 +70,10 @@ class Relation(NamedTuple):
     def over(self, plan: Plan, *more: tuple[str, str]) -> Relation:
         return Relation({**plan, "of": self.plan}, (*self.columns, *more), self.unique)
 
-    def new(self) -> str:
-        """A name for a column that is not there."""
-        return next(name for name in (f"x{i}" for i in range(100)) if name not in self.names)
+    def new(self, number: int = 0) -> str:
+        """A name for a column that is not there: the first of them, or that with this number."""
+        used = [int(name[1:]) for name in self.names if name[0] == "x"]
+        return f"x{max(used, default=-1) + 1 + number}"
 
 
 class Given(NamedTuple):
@@ -157,7 +158,7 @@ def _filtered(draw: Draw, relation: Relation) -> Relation:
 def _projected(draw: Draw, relation: Relation) -> Relation:
     dropped = draw(st.sets(st.sampled_from([name for name in relation.names if name not in ("id", "ts")] or ["id"])))
     kept = tuple((name, kind) for name, kind in relation.columns if name in ("id", "ts") or name not in dropped)
-    made = [(f"{relation.new()}{i}", *draw(_column(relation))) for i in range(draw(st.integers(1, 2)))]
+    made = [(relation.new(i), *draw(_column(relation))) for i in range(draw(st.integers(1, 2)))]
     columns = [(name, name) for name, _ in kept] + [(name, sql) for name, _, sql in made]
     more = tuple((name, kind) for name, kind, _ in made)
     return Relation({"op": "project", "columns": columns, "of": relation.plan}, kept + more, relation.unique)
