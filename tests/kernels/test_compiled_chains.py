@@ -150,6 +150,8 @@ CASES = [
     joined("left", [5, 7, 100, None, -7]),
     joined("left", [5, 7 * 10**12, 100, -7, 3]),
     joined("inner", []),
+    joined("semi", [5, 7, 100, None, -7]),
+    joined("anti", [5, 7 * 10**12, 100, -7, 3]),
 ]
 
 

@@ -55,6 +55,9 @@ def test_keys_of_every_type(spark: SparkSession, kind: str) -> None:
     view(spark, table_of(table), "t")
     expected = comparable(spark.sql("select * from s left join t on k = j").toArrow())
     assert comparable(_joined(stream, table, [(0, 0)], "left")) == expected
+    for how in ("semi", "anti"):
+        kept = spark.sql(f"select s.* from s left {how} join t on k = j").toArrow()
+        assert comparable(_joined(stream, table, [(0, 0)], how).select([0, 1])) == comparable(kept)
     inner = _joined(stream, table, [(0, 0)], "inner")
     assert comparable(inner) == comparable(spark.sql("select * from s join t on k = j").toArrow())
     assert inner.column(1).to_pylist() == sorted(inner.column(1).to_pylist())

@@ -1,10 +1,13 @@
 """Lowering of joins of a stream with a static table; joins of two streams go on to `stream_joins`.
 
 1. The stream's columns come first in the dataflow; where the user wrote the table first, a projection swaps them back.
+   Where the table only decides which rows stay (semi, anti), a projection drops its columns.
 2. Every equality between the two sides is a key. What else the condition says decides, row by row, what matches.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from headway.dataflow.expr import Column
 from headway.dataflow.graph import StaticJoin
@@ -15,7 +18,14 @@ from headway.frontend.relations import Lowered, PlanLowering, lowers_relation
 from headway.frontend.static import static_side
 from headway.frontend.stream_joins import stream_join
 
-_HOW = {("Inner", 0): "inner", ("Inner", 1): "inner", ("LeftOuter", 0): "left", ("RightOuter", 1): "left"}
+_HOW = {
+    ("Inner", 0): "inner",
+    ("Inner", 1): "inner",
+    ("LeftOuter", 0): "left",
+    ("RightOuter", 1): "left",
+    ("LeftSemi", 0): "semi",
+    ("LeftAnti", 0): "anti",
+}
 
 
 @lowers_relation("Join")
@@ -34,11 +44,14 @@ def _static_join(node: PlanNode, lower: PlanLowering, join_type: str) -> Lowered
     static = static_side(node.children[1 - stream_side], lower)
     found = matching(node, lower, stream, static, "stream and table")
     condition = all_of(map(lower.expressions(stream, static), found.others))
-    schema = stream.schema + tuple(f._replace(nullable=f.nullable or how == "left") for f in static.schema)
+    schema = stream.schema + tuple(f._replace(nullable=f.nullable or how in ("left", "anti")) for f in static.schema)
     keys = tuple(found.left_keys), tuple(found.right_keys)
     relation = lower.intern(StaticJoin(schema, stream.relation, static.table, *keys, how, condition))
     joined = Lowered(relation, stream.ids + static.ids)
-    return joined if stream_side == 0 else _swapped(lower, joined, len(stream.ids))
+    width = len(stream.ids)
+    if how in ("semi", "anti"):
+        return _in_order(lower, joined, range(width))
+    return joined if stream_side == 0 else _in_order(lower, joined, [*range(width, len(joined.ids)), *range(width)])
 
 
 def _how(node: PlanNode, join_type: str) -> tuple[str, int]:
@@ -51,8 +64,7 @@ def _how(node: PlanNode, join_type: str) -> tuple[str, int]:
     return how, stream_side
 
 
-def _swapped(lower: PlanLowering, joined: Lowered, width: int) -> Lowered:
-    """The columns after the first `width`, then those."""
-    order = [*range(width, len(joined.ids)), *range(width)]
+def _in_order(lower: PlanLowering, joined: Lowered, order: Sequence[int]) -> Lowered:
+    """Those columns, in that order."""
     exprs = [Column(joined.schema[i].type, i) for i in order]
     return lower.project(joined, exprs, [joined.schema[i].name for i in order], [joined.ids[i] for i in order])

@@ -53,9 +53,7 @@ class StaticProbe:
             kept = evaluate(self._join.condition, self._joined(batch, stream, pa.array(table)))
             kept = pc.fill_null(kept, False).to_numpy(zero_copy_only=False)
             stream, table = stream[kept], table[kept]
-        if self._join.how == "inner":
-            return self._joined(batch, stream, pa.array(table))
-        return self._joined(batch, *_with_unmatched(stream, table, batch.num_rows))
+        return self._joined(batch, *_PAIRS[self._join.how](stream, table, batch.num_rows))
 
     def _matches(self, batch: pa.RecordBatch) -> tuple[Rows, Rows]:
         """Pairs of rows with equal keys, of the batch and of the table."""
@@ -85,6 +83,22 @@ def _keys(exprs: tuple[Expr, ...], batch: pa.RecordBatch) -> tuple[list[pa.Array
     return flatten_all(keys), np.flatnonzero(present)
 
 
+def _all(stream: Rows, table: Rows, rows: int) -> tuple[Rows, pa.Array]:
+    return stream, pa.array(table)
+
+
+def _one_each(stream: Rows, table: Rows, rows: int) -> tuple[Rows, pa.Array]:
+    """Every row of the batch that is in a pair, once."""
+    once, first = np.unique(stream, return_index=True)
+    return once, pa.array(table[first])
+
+
+def _unmatched(stream: Rows, table: Rows, rows: int) -> tuple[Rows, pa.Array]:
+    """Every row of the batch that is in no pair, paired with null."""
+    alone = np.setdiff1d(np.arange(rows), stream)
+    return alone, pa.nulls(len(alone), pa.int64())
+
+
 def _with_unmatched(stream: Rows, table: Rows, rows: int) -> tuple[Rows, pa.Array]:
     """The pairs and every row of the batch that is in none, paired with null, in the batch's order."""
     alone = np.setdiff1d(np.arange(rows), stream)
@@ -93,3 +107,7 @@ def _with_unmatched(stream: Rows, table: Rows, rows: int) -> tuple[Rows, pa.Arra
     found = np.concatenate([table, np.zeros(len(alone), np.int64)])
     missing = np.arange(len(both)) >= len(stream)
     return both[order], pa.array(found[order], mask=missing[order])
+
+
+_PAIRS = {"inner": _all, "left": _with_unmatched, "semi": _one_each, "anti": _unmatched}
+"""Which pairs a join gives, of those that match and of the number of rows in the batch."""

@@ -42,13 +42,16 @@ def write_lookup(step: StaticJoin, emitter: Emitter, scope: Scope) -> tuple[str,
     index = _index(step.table, step.table_keys[0])
     row = _write_probe(index, key.code, emitter)
     hit = emitter.let(both(f"({row} >= 0)", negate(key.null)), "hit")
-    if step.how == "left":
+    # A key is of one row at most, so that a semi-join is an inner one.
+    found = step.how in ("inner", "semi")
+    if not found:
         row = emitter.let(f"max({row}, i64(0))")
-    missing = "False" if step.how == "inner" else emitter.let(negate(hit))
+    missing = "False" if found else emitter.let(negate(hit))
     columns = [
         _column(step.table, index, at, row, missing, emitter) for at in range(len(step.schema) - len(scope.columns))
     ]
-    return (hit if step.how == "inner" else "True"), Scope((*scope.columns, *columns))
+    goes_on = {"left": "True", "anti": missing}.get(step.how, hit)
+    return goes_on, Scope((*scope.columns, *columns))
 
 
 def _check(step: StaticJoin) -> None:
