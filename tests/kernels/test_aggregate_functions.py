@@ -145,6 +145,11 @@ def test_lists_and_sets(spark: SparkSession, tmp_path: Path) -> None:
     _check(spark, tmp_path, _rows(), _selected(*every, *filtered, *joined))
 
 
+def test_sets_of_long_groups(spark: SparkSession, tmp_path: Path) -> None:
+    kinds = ["int", "float", "x", "decimal_10_2", "string", "binary", "timestamp", "struct(int, float)", "n % 700"]
+    _check(spark, tmp_path, _rows(1500), _selected(*(f"collect_set({c})" for c in kinds), keys="bool"))
+
+
 def test_picks(spark: SparkSession, tmp_path: Path) -> None:
     by = [f"{f}({c}, n)" for f in ("max_by", "min_by") for c in ("string", "float", "timestamp", "struct(int, binary)")]
     kinds = ["bool", "date", "string", "float", "decimal_10_2", "struct(float, n)"]

@@ -27,8 +27,9 @@ Flags = npt.NDArray[np.bool_]
 NEVER = 2**63 - 1
 """The time of a row that never ends."""
 _FAN = 8
-_LARGEST = 1 << 22
-"""Rows of a segment that is not merged any more: Arrow's columns of text hold two gigabytes."""
+_LARGEST = 1 << 17
+"""Rows of a segment that is not merged any more: to copy rows once more costs more than to look into a few segments,
+and the heap keeps pieces of memory of this size."""
 _SLOTS = 16
 _FEWEST_SLOTS = 1 << 12
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ import pyarrow.compute as pc
 from headway.kernels import keys as plain_keys
 from headway.kernels.aggregates.base import Columns, Function, Grouping, Ints
 from headway.kernels.ranks import sort_keys
+
+_LONG = 64
+"""From so many values a list on, it is cheaper to look at each list by itself than at all together."""
 
 
 class CollectList(Function):
@@ -40,8 +44,12 @@ class CollectSet(CollectList):
 
     def collect(self, columns: Columns, grouping: Grouping) -> Columns:
         lists = concatenated(columns[0], grouping)
-        values, groups = lists.values, groups_of(lists)
+        values = lists.values
         plain = list(plain_keys.flatten(values))
+        if len(plain) == 1 and len(values) >= _LONG * len(lists):
+            offsets, once = each_once(lists.offsets.to_numpy(), plain[0])
+            return [lists_of(offsets, plain_keys.unflatten(values.type, iter([once])))]
+        groups = groups_of(lists)
         first = np.sort(distinct(groups, plain)[0])
         normal = plain_keys.unflatten(values.type, iter(plain)).take(pa.array(first))
         return [of_groups(normal, groups[first], len(lists))]
@@ -94,9 +102,15 @@ def singletons(values: pa.Array, counts: npt.NDArray[np.bool_]) -> pa.Array:
 
 def concatenated(lists: pa.Array, grouping: Grouping) -> pa.Array:
     """The lists of every group as one, in the order of the rows."""
-    ordered = lists.take(pa.array(grouping.rows))
+    ordered = lists if grouping.count == 1 else lists.take(pa.array(grouping.rows))
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(ordered).to_numpy())])
     return lists_of(ends[grouping.offsets], ordered.flatten())
+
+
+def each_once(offsets: Ints, values: pa.Array) -> tuple[Ints, pa.Array]:
+    """Of every list, which is values[offsets[i] : offsets[i + 1]], each value where it came first, and offsets."""
+    pieces = [values.slice(begin, end - begin).unique() for begin, end in pairwise(offsets.tolist())]
+    return np.cumsum([0, *map(len, pieces)]), pa.concat_arrays(pieces)
 
 
 def groups_of(lists: pa.Array) -> Ints:

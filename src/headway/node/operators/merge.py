@@ -11,9 +11,13 @@ from headway.node.operators.stateful import StatefulOperator
 from headway.node.outputs import Share
 from headway.node.ports import Channel, ChannelKey
 
+SPARING = 3
+"""After results were made it waits so many times as long as that took: results of large groups would take all time."""
+
 
 class MergeOperator(StatefulOperator[MergeKernel]):
-    """In append mode results leave when the watermark ends them; in the others a short while after they changed."""
+    """In append mode results leave when the watermark ends them; in the others a short while after they changed, or
+    later where to make them takes long."""
 
     def __init__(
         self,
@@ -31,6 +35,8 @@ class MergeOperator(StatefulOperator[MergeKernel]):
         self._oldest: Message | None = None
         self._newest: tuple[int | None, float] = (None, 0.0)
         self._emitted = 0.0
+        self._pause = emit_every
+        """What must pass between results now."""
         self._armed = False
 
     def on_rows(self, channel: Channel, message: Message) -> None:
@@ -48,25 +54,26 @@ class MergeOperator(StatefulOperator[MergeKernel]):
 
     def _emit_if_due(self) -> None:
         now = self.host.now()
-        if now - self._emitted >= self._emit_every:
+        if now - self._emitted >= self._pause:
             self._emit_changed()
         elif not self._armed:
             self._armed = True
-            self.host.at(self._emitted + self._emit_every, self)
+            self.host.at(self._emitted + self._pause, self)
 
     def wake(self, now: float) -> None:
         if self._armed:
             self._armed = False
-            if self._oldest is not None:
-                self._emit_changed()
+            self._emit_changed()
         self.schedule()
 
     def _emit_changed(self) -> None:
-        now = self._emitted = self.host.now()
+        now = self.host.now()
         oldest, newest = self._oldest, self._newest
         if oldest is None:
             oldest, newest = Message(t=now, first_t=now, polled=now), (None, now)
         rows = self._kernel.emit(self._mode, self.inputs.current.value)
+        self._emitted = self.host.now()
+        self._pause = max(self._emit_every, SPARING * (self._emitted - now))
         self._oldest = None
         if rows is not None:
             self.give(rows, *newest, oldest)
@@ -81,7 +88,7 @@ class MergeOperator(StatefulOperator[MergeKernel]):
                     self.host.metrics.state(str(self.stage)).removed += rows.num_rows
                     self.give(rows, watermark.value, cause.t, cause)
             elif self._mode == "update":
-                self._emit_changed()
+                self._emit_if_due()
         self.tell(self._own_step(watermark.value), cause)
 
     def on_barrier(self, barrier: Barrier) -> None:
