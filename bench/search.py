@@ -39,12 +39,15 @@ def highest(run: Callable[[int, float], Trial], guess: int, seconds: float, say:
         middle = ((best.rate if best else 0) + failed) // 2
         trial = _tell(run(middle, short), say)
         best, failed = (trial, failed) if trial.followed else (best, middle)
+    # A shorter run at this rate was followed: so is the longer one, a little below it. If not, or if none was followed,
+    # the steps become wider, so that an end is near.
+    rate, share = (best.rate, 0.97) if best else (failed, 0.5)
     while True:
-        rate = int((best.rate if best else failed) * 0.97)
+        rate = int(rate * share)
         trial = _tell(run(rate, seconds), say)
-        if trial.followed:
+        if trial.followed or rate <= guess // 1024:
             return trial
-        best, failed = None, rate
+        share *= 0.9
 
 
 def _tell(trial: Trial, say: Callable[[str], None]) -> Trial:

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 from bench.numbered import NumberedInline
-from bench.search import Trial, highest
 from bench.ysb.source import YsbPartition
 from bench.ysb.workload import WINDOW_US, Ysb, campaign_ids, exact
 
@@ -66,12 +65,3 @@ def test_a_wrong_count_is_found() -> None:
     assert not ysb.correct([*lines, lines[0]], T0, RATE)
     assert not ysb.correct([(*lines[0][:3], lines[0][3] + 1), *lines[1:]], T0, RATE)
     assert not ysb.correct(lines[1:], T0, RATE)
-
-
-@pytest.mark.parametrize("capacity", [900, 5_000, 100_000])
-def test_the_highest_rate_is_found(capacity: int) -> None:
-    def run(rate: int, seconds: float) -> Trial:
-        return Trial(rate, min(rate, capacity), 0, seconds, rate <= capacity, {}, True)
-
-    found = highest(run, guess=1000, seconds=20.0, say=lambda line: None)
-    assert 0.8 * capacity <= found.rate <= capacity
