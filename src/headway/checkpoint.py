@@ -2,7 +2,8 @@
 
 1. The location is the option `checkpointLocation`, else the setting `spark.sql.streaming.checkpointLocation` and the
    query's name below it, else, for sinks that Spark allows it, a temporary directory that goes with the query.
-2. The file `metadata` holds the id, as in Spark; `engine` in it says that Headway wrote it.
+2. The file `metadata` holds the id, as in Spark; `engine` in it says that Headway wrote it. The policy of several
+   watermarks with which a query began is its own for good, as in Spark, and is there too.
 """
 
 from __future__ import annotations
@@ -68,13 +69,18 @@ def query_id(checkpoint: Checkpoint) -> str | None:
     return known["id"] if known else None
 
 
-def claim(checkpoint: Checkpoint, id: str) -> None:
-    """Write down that the query `id`, run by Headway, owns the checkpoint."""
+def watermarks(checkpoint: Checkpoint) -> str | None:
+    """The policy of several watermarks of the query that owns the checkpoint, None if that is not known."""
+    return (_metadata(checkpoint) or {}).get("watermarks")
+
+
+def claim(checkpoint: Checkpoint, id: str, policy: str) -> None:
+    """Write down that the query `id`, run by Headway with this policy of watermarks, owns the checkpoint."""
     try:
         files, path = file_system(checkpoint.location)
         files.create_dir(path, recursive=True)
         with files.open_output_stream(f"{path}/metadata.new") as file:
-            file.write(json.dumps({"id": id, "engine": HEADWAY}).encode())
+            file.write(json.dumps({"id": id, "engine": HEADWAY, "watermarks": policy}).encode())
         files.move(f"{path}/metadata.new", f"{path}/metadata")
     except (OSError, pa.ArrowException) as error:
         raise InvalidOption(

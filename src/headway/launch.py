@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _CHECKS = "spark.sql.streaming.unsupportedOperationCheck"
 _WATERMARKS = "spark.sql.streaming.multipleWatermarkPolicy"
 _STOP_OLDER = "spark.sql.streaming.stopActiveRunOnRestart"
-_TWO_PATHS = "spark.sql.legacy.pathOptionBehavior.enabled"
 _TO_USER_CODE = 5
 
 
@@ -46,7 +45,6 @@ def launch(
     """Start the query; see the module."""
     _check_name(spark, streams, settings.name)
     _check_trigger(settings)
-    _check_path(spark, settings)
     _check_plan(spark, settings)
     format = _format(spark, settings)
     checkpoint = checkpoints.find(spark, settings.option("checkpointLocation"), settings.name, _where(settings, format))
@@ -70,12 +68,6 @@ def _check_name(spark: SparkSession, streams: StreamingQueryManager, name: str |
 def _check_trigger(settings: WriteSettings) -> None:
     if settings.continuous_trigger and (settings.format or "").lower() == "foreachbatch":
         raise InvalidOption("foreachBatch does not go with a continuous trigger: leave out .trigger(continuous=…)")
-
-
-def _check_path(spark: SparkSession, settings: WriteSettings) -> None:
-    twice = settings.path is not None and settings.option("path") is not None
-    if twice and str(spark.conf.get(_TWO_PATHS, "false")).lower() != "true":
-        raise InvalidOption("the path is given twice, as an option and to start(): leave one of them out")
 
 
 def _check_plan(spark: SparkSession, settings: WriteSettings) -> None:
@@ -112,14 +104,15 @@ def _launch_native(
     known = checkpoints.query_id(checkpoint)
     id = known or str(uuid.uuid4())
     sink = _sink(spark, settings, format, lowered, id)
+    policy = _policy(checkpoints.watermarks(checkpoint) or str(spark.conf.get(_WATERMARKS, "min")).lower())
     if known is None:
-        checkpoints.claim(checkpoint, id)
+        checkpoints.claim(checkpoint, id, policy)
     else:
         _make_way(spark, streams, id)
-    spec = _spec(spark, settings, id, lowered, sink, checkpoint)
+    spec = _spec(settings, id, lowered, sink, checkpoint, policy)
     running = runtime.submit(spec)
     query = StreamingQuery(NativeRun(spec, running, lambda: explain(settings.df)))
-    running.add_progress_callback(lambda progress, idle: streams.progressed(as_pyspark(progress), idle))
+    running.add_progress_callback(lambda progress: streams.progressed(as_pyspark(progress)))
     streams.started(query, checkpoint.discard)
     return query
 
@@ -142,7 +135,12 @@ def _sink(spark: SparkSession, settings: WriteSettings, format: str, lowered: Lo
 
 
 def _spec(
-    spark: SparkSession, settings: WriteSettings, id: str, lowered: LoweredQuery, sink: Sink, checkpoint: Checkpoint
+    settings: WriteSettings,
+    id: str,
+    lowered: LoweredQuery,
+    sink: Sink,
+    checkpoint: Checkpoint,
+    policy: WatermarkPolicy,
 ) -> QuerySpec:
     return QuerySpec(
         id=id,
@@ -157,12 +155,11 @@ def _spec(
         options=dict(settings.options),
         ordered=settings.ordered,
         auto_latency=settings.auto_latency,
-        watermarks=_watermarks(spark),
+        watermarks=policy,
     )
 
 
-def _watermarks(spark: SparkSession) -> WatermarkPolicy:
-    policy = str(spark.conf.get(_WATERMARKS, "min")).lower()
+def _policy(policy: str) -> WatermarkPolicy:
     if policy not in ("min", "max"):
         raise InvalidOption(f"{_WATERMARKS} is {policy!r}; use min or max")
     return "max" if policy == "max" else "min"

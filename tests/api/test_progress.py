@@ -20,6 +20,7 @@ CONTEXT = ProgressContext(
     seconds=2.0,
     sink="memory",
     facts={"nodes": 2},
+    stateful=("2",),
 )
 
 

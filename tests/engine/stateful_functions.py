@@ -84,3 +84,22 @@ class InPandas(Remembering):
 
     def handleInitialState(self, key: Any, initialState: pd.DataFrame, timerValues: Any) -> None:
         self._count.update((int(initialState["n"].sum()),))
+
+
+class Forgetting(StatefulProcessor):
+    """Keeps values for a millisecond."""
+
+    def init(self, handle: Any) -> None:
+        self._count = handle.getValueState("count", "n long", ttlDurationMs=1)
+        self._seen = handle.getListState("seen", "v long", ttlDurationMs=1)
+        self._kinds = handle.getMapState("kinds", "kind string", "n long", ttlDurationMs=1)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        values = [row.v for row in rows]
+        self._count.update((len(values),))
+        self._seen.appendList([(value,) for value in values])
+        self._kinds.updateValue(("all",), (len(values),))
+        yield Row(k=key[0], what="count", n=len(values))
+
+    def close(self) -> None:
+        pass

@@ -54,6 +54,8 @@ def test_the_first_that_comes_stays(run: Runner) -> None:
     stream.addData((2, 5), (3, 6), (None, 7), (3, 8))
     query.processAllAvailable()
     assert sorted(run.table(query), key=str) == [(1, 1), (2, 2), (3, 6), (None, 4)]
+    states: list[Any] = [state for p in query.recentProgress for state in p["stateOperators"]]
+    assert sum(state["customMetrics"].get("numDroppedDuplicateRows", 0) for state in states) == 4
 
 
 def test_keys_with_event_time_are_known_until_the_watermark(run: Runner) -> None:
@@ -70,17 +72,6 @@ def test_keys_with_event_time_are_known_until_the_watermark(run: Runner) -> None
     add(stream, query, (45, "a"))
     assert state(query) == (1, 1)
     assert len(run.table(query)) == 13
-
-
-def test_an_hour_of_event_time_leaves_little(once: Runner) -> None:
-    stream = once.stream(SCHEMA)
-    query = once.start(stream.toDF().withWatermark("ts", "10 seconds").dropDuplicates(["ts", "k"]).groupBy().count(),
-                       "complete")  # fmt: skip
-    for start in range(0, 3600, 300):
-        add(stream, query, *[(start + i // 10, str(i % 10)) for i in range(3000)], (start + 299, "9"))
-    kept = [s["numRowsTotal"] for s in query.recentProgress[-1]["stateOperators"]]
-    assert once.table(query) == [(36000,)]
-    assert sorted(kept) == [1, 100]
 
 
 def test_within_the_watermark_a_key_is_known_for_its_delay(run: Runner) -> None:

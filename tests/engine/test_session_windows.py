@@ -105,13 +105,3 @@ def test_open_sessions_outlive_a_restart(once: Runner, hw: Headway, tmp_path: Pa
     add(stream, query, (13, "b"), (100, "z"))
     rows = once.spark.read.parquet(str(tmp_path / "out")).collect()
     assert same(rows) == expected((0, 18, "a", 2), (3, 23, "b", 2))
-
-
-def test_an_hour_of_event_time_leaves_little(once: Runner) -> None:
-    stream = once.stream(SCHEMA)
-    query = once.start(sessions(stream.toDF()))
-    for start in range(0, 3600, 300):
-        add(stream, query, *[(start + (i * 7) % 300, str(i % 50)) for i in range(1000)])
-    assert state(query)[0] < 1000
-    add(stream, query, (10_000, "z"))
-    assert sum(row[3] for row in once.table(query)) == 12 * 1000

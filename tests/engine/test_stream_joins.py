@@ -193,19 +193,6 @@ def _thirds(given: list[Row]) -> list[list[Row]]:
     return [given[number::3] for number in range(3)]
 
 
-def test_an_hour_of_event_time_leaves_little(once: Runner) -> None:
-    left, right = once.stream(LEFT, partitions=1), once.stream(RIGHT, partitions=1)
-    query = once.start(joined("left", RANGE, "10 seconds")(left.toDF(), right.toDF()).select("lv", "rv"))
-    for start in range(0, 3600, 300):
-        seconds = range(start, start + 300)
-        left.addData(*[(at(second), second % 7, "", 0.0, second) for second in seconds for _ in range(3)])
-        right.addData(*[(at(second), (second + 1) % 7, "", 0.0, second) for second in seconds if second % 2])
-        query.processAllAvailable()
-    kept, late = state(query)
-    # The watermark is at 3589; the left is kept back to 3584 and the right, of which every other second, to 3586.
-    assert (kept, late) == (3 * (3599 - 3583) + 7, 0)
-
-
 def test_explain_says_when_sides_end(once: Runner) -> None:
     left, right = once.stream(LEFT).toDF(), once.stream(RIGHT).toDF()
     text = explain(joined("inner", RANGE, "10 seconds")(left, right))

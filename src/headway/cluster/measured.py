@@ -2,7 +2,6 @@
 
 1. While something happens there is progress once a second, and once more a second after, so that the last one tells
    that it is over. Then once in ten seconds, as Spark does by `spark.sql.streaming.noDataProgressEventInterval`.
-   Such a one says that the query is idle.
 2. A node that has nothing to report stands where it stood.
 """
 
@@ -29,8 +28,9 @@ _log = logging.getLogger("headway")
 class Measured:
     """See the module."""
 
-    def __init__(self, spec: QuerySpec, target: Target, now: float) -> None:
+    def __init__(self, spec: QuerySpec, target: Target, now: float, stateful: tuple[int, ...] = ()) -> None:
         self._spec = spec
+        self._stateful = tuple(map(str, stateful))
         self._target = target
         self._driver = QueryMetrics(spec.latency)
         self._nodes: dict[int, QueryMetrics] = {}
@@ -39,10 +39,9 @@ class Measured:
         self._observations = observations(spec.plan)
         self._facts: dict[str, Any] = {}
         self._made: deque[dict[str, Any]] = deque(maxlen=KEPT)
-        self._callbacks: list[Callable[[dict[str, Any], bool], None]] = []
+        self._callbacks: list[Callable[[dict[str, Any]], None]] = []
         self._made_at = now
-        self.news = True
-        """Something has happened that no progress tells of."""
+        self._news = True
         self._had_news = True
         """Whether something had happened when progress was made last."""
 
@@ -59,7 +58,7 @@ class Measured:
     def facts(self) -> dict[str, Any]:
         return dict(self._facts)
 
-    def add_callback(self, callback: Callable[[dict[str, Any], bool], None]) -> None:
+    def add_callback(self, callback: Callable[[dict[str, Any]], None]) -> None:
         self._callbacks.append(callback)
 
     # What the coordinator's thread calls.
@@ -72,13 +71,13 @@ class Measured:
             self._nodes[node] = metrics
         else:
             known.follow(metrics)
-        self.news = self.news or moved or self._facts.get("compiled") != facts.get("compiled")
+        self._news = self._news or moved or self._facts.get("compiled") != facts.get("compiled")
         self._facts.update(facts)
         return moved
 
     def show(self, result: Result, now: float) -> None:
         """Results can be seen in the driver's sink."""
-        self.news = True
+        self._news = True
         self._driver.show(result, now)
 
     def marker(self, seconds: float) -> None:
@@ -86,7 +85,7 @@ class Measured:
 
     def changed(self) -> None:
         """The query is in another state."""
-        self.news = True
+        self._news = True
 
     def forget_nodes(self) -> None:
         """They begin anew."""
@@ -94,7 +93,7 @@ class Measured:
 
     def due(self) -> float:
         """When progress is to be made."""
-        return self._made_at + (EVERY if self.news or self._had_news else EVERY_IDLE)
+        return self._made_at + (EVERY if self._news or self._had_news else EVERY_IDLE)
 
     def make(self, now: float, epoch: int, state: str) -> bool:
         """Make progress, and tell; whether the query's target has been found with it."""
@@ -105,17 +104,24 @@ class Measured:
         spec = self._spec
         facts = {"state": state, **self._facts}
         context = ProgressContext(
-            spec.id, spec.run_id, spec.name, now, epoch, now - self._made_at, type(spec.sink).__name__, facts
+            spec.id,
+            spec.run_id,
+            spec.name,
+            now,
+            epoch,
+            now - self._made_at,
+            type(spec.sink).__name__,
+            facts,
+            self._stateful,
         )
         self._made_at = now
-        idle = not (self.news or self._had_news)
-        self._had_news, self.news = self.news, False
+        self._had_news, self._news = self._news, False
         progress = build_progress(context, metrics)
         progress["observedMetrics"] = self._observed(metrics)
         self._totals.follow(metrics)
         self._made.append(progress)
         for callback in self._callbacks:
-            callback(progress, idle)
+            callback(progress)
         return found
 
     def _observed(self, metrics: QueryMetrics) -> dict[str, Any]:

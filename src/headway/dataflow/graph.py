@@ -200,6 +200,11 @@ class Aggregate(Unary):
         """The positions in `keys` of those that tell which operator has a group: the first ones."""
         return tuple(range(len(self.keys) - self.session))
 
+    @property
+    def operator(self) -> str:
+        """What Spark's progress calls it."""
+        return "sessionWindowStateStoreSaveExec" if self.session else "stateStoreSave"
+
 
 @dataclass(frozen=True)
 class Keyed(Relation):

@@ -261,6 +261,21 @@ def _count_uses(relation: Relation, uses: Counter[int], visited: set[int]) -> No
             _count_uses(child, uses, visited)
 
 
+def stateful(stages: tuple[Stage, ...]) -> tuple[int, ...]:
+    """The stages that keep state, in the order in which Spark tells of them: the last first, left before right."""
+    found: dict[int, None] = {}
+
+    def visit(stage: Stage) -> None:
+        if isinstance(stage, MergeStage | KeyedStage):
+            found.setdefault(stage.id)
+        for edge in stage.inputs:
+            if edge.kind != "marks":
+                visit(stages[edge.upstream])
+
+    visit(stages[-1])
+    return tuple(found)
+
+
 def relations(stages: tuple[Stage, ...]) -> Iterator[Relation]:
     """What stages compute, but for aggregations."""
     for stage in stages:

@@ -59,6 +59,10 @@ class ChainKernel(Protocol):
     def groups(self) -> int:
         """How many groups are held."""
 
+    @property
+    def bytes(self) -> int:
+        """How much memory they take."""
+
 
 class MergeKernel(Protocol):
     """The second step of an aggregation: merges partials, gives results. Rows out have the Aggregate's schema."""
@@ -82,14 +86,22 @@ class MergeKernel(Protocol):
     @property
     def groups(self) -> int: ...
 
+    @property
+    def bytes(self) -> int:
+        """How much memory the groups take."""
+
 
 class Outcome(NamedTuple):
-    """What a keyed kernel did: rows out (None: none), rows that were late, and what became of its state."""
+    """What a keyed kernel did: rows out (None: none), rows that were late, and what became of its state.
+
+    `duplicates` were dropped for what is known already; None of operators that drop none.
+    """
 
     rows: pa.RecordBatch | None = None
     late: int = 0
     updated: int = 0
     removed: int = 0
+    duplicates: int | None = None
 
 
 class KeyedKernel(Protocol):
@@ -120,6 +132,10 @@ class KeyedKernel(Protocol):
     @property
     def rows(self) -> int:
         """How many rows are held."""
+
+    @property
+    def bytes(self) -> int:
+        """How much memory they take, of user code's state as it was last saved."""
 
     def next_timer(self) -> float | None:
         """When `on_time` should be called next, in seconds of processing time; None: not before there are more rows."""

@@ -36,13 +36,15 @@ class Deduplication(KeyedKernel):
         keys = [batch.column(key) for key in self._keys]
         plain, hashes = flatten_all(keys), hash_keys(keys)
         fresh = self._fresh(plain, hashes)
+        duplicates = batch.num_rows - len(fresh)
         if not len(fresh):
-            return Outcome(late=late)
-        if len(fresh) < batch.num_rows:
+            return Outcome(late=late, duplicates=duplicates)
+        if duplicates:
             batch, hashes = batch.take(pa.array(fresh)), hashes[fresh]
             plain = [column.take(pa.array(fresh)) for column in plain]
         self._keep(plain, hashes, self._times(batch))
-        return Outcome(batch_of(batch.columns, self._schema, batch.num_rows), late, updated=len(fresh))
+        out = batch_of(batch.columns, self._schema, batch.num_rows)
+        return Outcome(out, late, updated=len(fresh), duplicates=duplicates)
 
     def advance(self, watermark: int) -> Outcome:
         return Outcome(removed=sum(len(rows) for _, rows in self._known.end(watermark)))
@@ -59,6 +61,10 @@ class Deduplication(KeyedKernel):
     @property
     def rows(self) -> int:
         return self._known.count
+
+    @property
+    def bytes(self) -> int:
+        return self._known.bytes
 
     def _times(self, batch: pa.RecordBatch) -> Rows:
         relation = self._relation

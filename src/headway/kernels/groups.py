@@ -69,6 +69,11 @@ class Groups:
         """How many rows are held: at least as many as groups."""
         return sum(run.table.num_rows for run in self._runs)
 
+    @property
+    def bytes(self) -> int:
+        """How much memory they take."""
+        return sum(run.table.nbytes for run in self._runs)
+
     def add(self, table: pa.Table, merged: bool = True) -> None:
         """Take a table of partials; `merged` says that it has one row per group."""
         if table.num_rows == 0:

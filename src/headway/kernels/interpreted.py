@@ -97,6 +97,10 @@ class InterpretedChain:
         table = self._groups.merged() if self._groups else None
         return 0 if table is None else table.num_rows
 
+    @property
+    def bytes(self) -> int:
+        return 0 if self._groups is None else self._groups.bytes
+
 
 def _partials(aggregate: Aggregate) -> Partials:
     return SessionPartials(aggregate) if aggregate.session else Partials(aggregate)

@@ -35,3 +35,7 @@ class FirstRows(KeyedKernel):
     @property
     def rows(self) -> int:
         return 1
+
+    @property
+    def bytes(self) -> int:
+        return 8

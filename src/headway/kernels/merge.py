@@ -72,6 +72,10 @@ class Merge:
         table = self._merged([self._settled.merged(), self._changed.merged()])
         return 0 if table is None else table.num_rows
 
+    @property
+    def bytes(self) -> int:
+        return self._settled.bytes + self._changed.bytes
+
     def _append(self, watermark: int | None) -> pa.Table | None:
         return self._merged([self._settled.take_ended(watermark), self._changed.take_ended(watermark)])
 

@@ -113,6 +113,10 @@ class SessionMerge:
     def groups(self) -> int:
         return self._held.count
 
+    @property
+    def bytes(self) -> int:
+        return self._held.bytes
+
     def _keep(self, table: pa.Table) -> None:
         """Merge `table` with the sessions of its keys that are held."""
         alike = [table]

@@ -146,6 +146,10 @@ class StreamJoining(KeyedKernel):
     def rows(self) -> int:
         return sum(side.kept.count for side in self._sides)
 
+    @property
+    def bytes(self) -> int:
+        return sum(side.kept.bytes for side in self._sides)
+
     def _matches(
         self, side: _Side, other: _Side, batch: pa.RecordBatch, keys: Sequence[pa.Array], hashes: Hashes, present: Flags
     ) -> Iterator[Found]:

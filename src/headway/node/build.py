@@ -222,14 +222,25 @@ class Build:
             None if waits_for_watermark(chain, deployment.output_mode) else deployment.flush_every,
             deployment.idle_after,
             stage.whole,
+            self._merge_of(stage),
         )
+
+    def _merge_of(self, stage: ChainStage) -> tuple[str, str] | None:
+        merges = (s for s in self.deployment.stages if isinstance(s, MergeStage) and s.inputs[0].upstream == stage.id)
+        return next(((str(merge.id), merge.aggregate.operator) for merge in merges), None)
 
     def merge(self, stage: MergeStage) -> Operator:
         deployment = self.deployment
-        kernel = SessionMerge(stage.aggregate) if stage.aggregate.session else Merge(stage.aggregate)
-        channels = self.channels(stage)
+        aggregate = stage.aggregate
         return MergeOperator(
-            self.host, stage.id, channels, kernel, deployment.output_mode, deployment.flush_every, self._share(stage)
+            self.host,
+            stage.id,
+            self.channels(stage),
+            SessionMerge(aggregate) if aggregate.session else Merge(aggregate),
+            aggregate.operator,
+            deployment.output_mode,
+            deployment.flush_every,
+            self._share(stage),
         )
 
     def _isolates(self, *relations: Relation) -> bool:

@@ -139,6 +139,7 @@ class IsolatedChain:
         return {}
 
     groups = 0
+    bytes = 0
 
 
 class IsolatedKeyed(KeyedKernel):
@@ -172,6 +173,10 @@ class IsolatedKeyed(KeyedKernel):
     @property
     def rows(self) -> int:
         return int(self._call("rows"))
+
+    @property
+    def bytes(self) -> int:
+        return int(self._call("bytes"))
 
     def next_timer(self) -> float | None:
         due: float | None = self._call("next_timer")

@@ -38,7 +38,10 @@ class SourceMetrics:
 
 @dataclass
 class StateMetrics:
-    """One stateful operator. `rows` and `bytes` are held now; the others happened in the interval."""
+    """One stateful operator. `rows` and `bytes` are held now; the others happened in the interval.
+
+    `duplicates` were dropped; None of an operator that drops none.
+    """
 
     operator: str
     rows: int = 0
@@ -46,6 +49,7 @@ class StateMetrics:
     removed: int = 0
     late: int = 0
     bytes: int = 0
+    duplicates: int | None = None
 
     def merge(self, other: StateMetrics) -> None:
         self.rows += other.rows
@@ -53,6 +57,7 @@ class StateMetrics:
         self.removed += other.removed
         self.late += other.late
         self.bytes += other.bytes
+        self.duplicates = _fold(sum, self.duplicates, other.duplicates)
 
 
 @dataclass
@@ -169,7 +174,9 @@ class QueryMetrics:
         for key, source in self.sources.items():
             gauges.sources[key] = SourceMetrics(source.description, 0, source.backlog, source.end, source.end)
         for key, state in self.states.items():
-            gauges.states[key] = StateMetrics(state.operator, state.rows, bytes=state.bytes)
+            gauges.states[key] = StateMetrics(
+                state.operator, state.rows, bytes=state.bytes, duplicates=None if state.duplicates is None else 0
+            )
         return gauges
 
     def _merge_counts(self, other: QueryMetrics) -> None:

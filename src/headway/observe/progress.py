@@ -30,6 +30,8 @@ class ProgressContext:
     sink: str
     facts: dict[str, Any] = field(default_factory=dict)
     """Goes under the key "headway" as it is."""
+    stateful: tuple[str, ...] = ()
+    """The keys of stateful operators, in the order in which progress tells of them."""
 
 
 def build_progress(context: ProgressContext, metrics: QueryMetrics) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def build_progress(context: ProgressContext, metrics: QueryMetrics) -> dict[str,
         "batchDuration": round(context.seconds * 1000),
         "durationMs": {"triggerExecution": round(context.seconds * 1000)},
         "eventTime": _event_time(metrics),
-        "stateOperators": [_state(state) for _, state in sorted(metrics.states.items())],
+        "stateOperators": [_state(metrics.states[key]) for key in context.stateful if key in metrics.states],
         "sources": sources,
         "sink": {"description": context.sink, "numOutputRows": metrics.output_rows, "metrics": {}},
         "numInputRows": metrics.input_rows,
@@ -141,7 +143,7 @@ def _state(state: StateMetrics) -> dict[str, Any]:
         "numRowsDroppedByWatermark": state.late,
         "numShufflePartitions": 0,
         "numStateStoreInstances": 0,
-        "customMetrics": {},
+        "customMetrics": {} if state.duplicates is None else {"numDroppedDuplicateRows": state.duplicates},
     }
 
 

@@ -47,6 +47,11 @@ class CellTable:
     def groups(self) -> int:
         return self._header[layout.GROUPS]
 
+    @property
+    def bytes(self) -> int:
+        """What the groups take of the memory that there is for them."""
+        return int(self._cells[: self.groups].nbytes)
+
     def grow(self) -> None:
         """Twice the room."""
         self._resize(2 * len(self._cells))

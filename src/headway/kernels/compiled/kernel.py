@@ -168,6 +168,11 @@ class CompiledChain:
         held = self._cells.groups if self._cells else 0
         return held + (self._restored.groups if self._restored else 0)
 
+    @property
+    def bytes(self) -> int:
+        held = self._cells.bytes if self._cells else 0
+        return held + (self._restored.bytes if self._restored else 0)
+
 
 def _width(kind: T.DataType) -> int:
     """Bytes per value, 0 for bits and for types of which only validity is read."""

@@ -69,6 +69,8 @@ class GroupedCode(KeyedKernel):
         self.watermark_ms = 0
         self.in_pandas = True
         self._updated = 0
+        self._removed = 0
+        self._bytes = 0
 
     # What a subclass does.
 
@@ -122,7 +124,9 @@ class GroupedCode(KeyedKernel):
         groups = list(self.groups.values())
         columns = [pa.array([g.key[i] for g in groups], f.type) for i, f in enumerate(list(self._saved)[:-1])]
         states = pa.array([pickle.dumps((g.state, g.timers)) for g in groups], pa.binary())
-        return pa.Table.from_arrays([*columns, states], schema=self._saved)
+        table = pa.Table.from_arrays([*columns, states], schema=self._saved)
+        self._bytes = table.nbytes
+        return table
 
     def tidy(self) -> None:
         """Let go what is not to be remembered any more."""
@@ -139,6 +143,10 @@ class GroupedCode(KeyedKernel):
     @property
     def rows(self) -> int:
         return len(self.groups)
+
+    @property
+    def bytes(self) -> int:
+        return self._bytes
 
     # Timers.
 
@@ -199,8 +207,8 @@ class GroupedCode(KeyedKernel):
     def _settle(self, group: Group) -> None:
         """After a call: what has nothing to remember is forgotten."""
         self._updated += 1
-        if not group.timers and not self.holds(group):
-            self.groups.pop(hashable(group.key), None)
+        if not group.timers and not self.holds(group) and self.groups.pop(hashable(group.key), None) is not None:
+            self._removed += 1
 
     def _key_rows(self, columns: list[pa.Array], rows: int = 0) -> tuple[list[Key], list[Key]]:
         """Keys as columns hold them, and as the user's function gets them."""
@@ -229,10 +237,11 @@ class GroupedCode(KeyedKernel):
 
     def _outcome(self, made: list[Any], late: int = 0) -> Outcome:
         updated, self._updated = self._updated, 0
+        removed, self._removed = self._removed, 0
         batches = [batch for batch in self._batches(made) if batch.num_rows]
         if not batches:
-            return Outcome(late=late, updated=updated)
-        return Outcome(pa.concat_batches(batches), late, updated)
+            return Outcome(None, late, updated, removed)
+        return Outcome(pa.concat_batches(batches), late, updated, removed)
 
     def _batches(self, made: list[Any]) -> Iterable[pa.RecordBatch]:
         if self.in_pandas:

@@ -35,7 +35,11 @@ SESSIONS_EVERY = 0.01
 
 
 class ChainOperator(Operator):
-    """See the module. `flush_every` is None iff groups leave by watermark alone; `whole`: batches are whole results."""
+    """See the module. `flush_every` is None iff groups leave by watermark alone; `whole`: batches are whole results.
+
+    `merge` is not None iff the chain ends in an aggregation: the stage that merges, and what Spark calls it. Groups
+    held here are rows of its state too.
+    """
 
     at_once = True
     takes_blocks = True
@@ -51,6 +55,7 @@ class ChainOperator(Operator):
         flush_every: float | None,
         idle_after: float,
         whole: bool,
+        merge: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(host, stage, channels)
         self._kernel = kernel
@@ -60,6 +65,7 @@ class ChainOperator(Operator):
         self._pieces = None if whole else pieces_of(chain)
         """Not None iff the chain may make more than it takes."""
         self._flush_every = flush_every
+        self._merge = merge
         last = chain.steps[-1] if chain.steps else chain.input
         self._nothing = _empty(arrow_schema(last.schema)) if whole and not self._aggregates else None
         step = next((step for step in chain.steps if isinstance(step, WatermarkStep)), None)
@@ -285,13 +291,17 @@ class ChainOperator(Operator):
             self._publish(cause, self._event_time.current(now, all_idle=self.inputs.current.idle))
 
     def on_barrier(self, barrier: Barrier) -> None:
-        if self._aggregates and self._flush_every is not None:
+        if self._aggregates and (self._flush_every is not None or barrier.drain):
             self._flush(None)
         super().on_barrier(barrier)
 
     def measure(self, now: float) -> None:
         for name, partials in self._kernel.observed().items():
             self.host.metrics.observed.setdefault(name, []).append(partials)
+        if self._merge is not None:
+            state = self.host.metrics.state(*self._merge)
+            state.rows += self._kernel.groups
+            state.bytes += self._kernel.bytes
 
     def snapshot(self) -> State:
         return State(self._kernel.snapshot(), self._told.value if self._event_time is not None else None)

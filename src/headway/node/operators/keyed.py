@@ -18,8 +18,7 @@ class KeyedOperator(StatefulOperator[KeyedKernel]):
     def __init__(
         self, host: Host, stage: int, channels: Iterable[ChannelKey], kernel: KeyedKernel, name: str, share: Share
     ) -> None:
-        super().__init__(host, stage, channels, kernel, share)
-        self._name = name
+        super().__init__(host, stage, channels, kernel, name, share)
         self._timer: float | None = None
         """Not None iff a timer is set for it."""
 
@@ -60,12 +59,15 @@ class KeyedOperator(StatefulOperator[KeyedKernel]):
             self.host.at(due, self)
 
     def _give(self, outcome: Outcome, p: int | None, cause: Message) -> None:
-        state = self.host.metrics.state(str(self.stage), self._name)
+        state = self.counts
         state.late += outcome.late
         state.updated += outcome.updated
         state.removed += outcome.removed
+        if outcome.duplicates is not None:
+            state.duplicates = (state.duplicates or 0) + outcome.duplicates
         if outcome.rows is not None and outcome.rows.num_rows:
             self.give(outcome.rows, p, cause.t, cause)
 
     def measure(self, now: float) -> None:
-        self.host.metrics.state(str(self.stage), self._name).rows = self._kernel.rows
+        state = self.counts
+        state.rows, state.bytes = self._kernel.rows, self._kernel.bytes

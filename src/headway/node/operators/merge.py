@@ -25,11 +25,12 @@ class MergeOperator(StatefulOperator[MergeKernel]):
         stage: int,
         channels: Iterable[ChannelKey],
         kernel: MergeKernel,
+        name: str,
         mode: str,
         emit_every: float,
         share: Share,
     ) -> None:
-        super().__init__(host, stage, channels, kernel, share)
+        super().__init__(host, stage, channels, kernel, name, share)
         self._mode = mode
         self._emit_every = emit_every
         self._oldest: Message | None = None
@@ -44,7 +45,7 @@ class MergeOperator(StatefulOperator[MergeKernel]):
         # Complete mode keeps every group for ever, so nothing is late to it.
         ended = None if self._mode == "complete" else self.inputs.current.value
         late = self._kernel.merge(message.batch, ended)
-        state = self.host.metrics.state(str(self.stage))
+        state = self.counts
         state.late += late
         state.updated += message.batch.num_rows - late
         if self._mode != "append":
@@ -85,7 +86,7 @@ class MergeOperator(StatefulOperator[MergeKernel]):
             if self._mode == "append":
                 rows = self._kernel.emit("append", watermark.value)
                 if rows is not None:
-                    self.host.metrics.state(str(self.stage)).removed += rows.num_rows
+                    self.counts.removed += rows.num_rows
                     self.give(rows, watermark.value, cause.t, cause)
             elif self._mode == "update":
                 self._emit_if_due()
@@ -97,4 +98,7 @@ class MergeOperator(StatefulOperator[MergeKernel]):
         super().on_barrier(barrier)
 
     def measure(self, now: float) -> None:
-        self.host.metrics.state(str(self.stage)).rows = self._kernel.groups
+        state = self.counts
+        # The chain before has added what it holds, unless it runs elsewhere.
+        state.rows += self._kernel.groups
+        state.bytes += self._kernel.bytes

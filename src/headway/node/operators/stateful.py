@@ -10,6 +10,7 @@ import pyarrow as pa
 from headway.node.operators.base import Host, Operator, State
 from headway.node.outputs import Share
 from headway.node.ports import ChannelKey
+from headway.observe.metrics import StateMetrics
 
 
 class _Kernel(Protocol):
@@ -22,12 +23,23 @@ KernelT = TypeVar("KernelT", bound=_Kernel)
 
 
 class StatefulOperator(Operator, Generic[KernelT]):
-    """Its state is its kernel's; of a state that is restored it takes the rows of its own buckets."""
+    """Its state is its kernel's; of a state that is restored it takes the rows of its own buckets.
 
-    def __init__(self, host: Host, stage: int, channels: Iterable[ChannelKey], kernel: KernelT, share: Share) -> None:
+    `name` is what Spark calls such an operator.
+    """
+
+    def __init__(
+        self, host: Host, stage: int, channels: Iterable[ChannelKey], kernel: KernelT, name: str, share: Share
+    ) -> None:
         super().__init__(host, stage, channels)
         self._kernel = kernel
+        self._name = name
         self._share = share
+
+    @property
+    def counts(self) -> StateMetrics:
+        """What is told of the state, in this interval."""
+        return self.host.metrics.state(str(self.stage), self._name)
 
     def snapshot(self) -> State:
         return State(self._kernel.snapshot(), self.inputs.current.value)
