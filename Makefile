@@ -9,13 +9,18 @@ MINUTES ?= 5
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check fuzz bench coverage lock clean
+.PHONY: demo test pyspark-tests check fuzz bench coverage lock clean
 
 demo: $(READY)
 	$(BIN)/python -m headway.demo $(ARGS)
 
 test: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# PySpark's own streaming tests on Headway; SPARK is a checkout of apache/spark, of the version that is installed.
+pyspark-tests: $(READY)
+	cd $(SPARK) && PYTHONPATH=$(CURDIR)/tests PYSPARK_PYTHON=$(CURDIR)/$(BIN)/python $(CURDIR)/$(BIN)/pytest -p pyspark_shim \
+		$(addprefix python/pyspark/sql/tests/streaming/test_streaming, .py _foreach.py _foreach_batch.py _listener.py) $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check

@@ -60,7 +60,9 @@ def _speeds(minutes: DataFrame, window: int) -> DataFrame:
 
 def _closed(reports: DataFrame, window: int) -> DataFrame:
     """The segments in whose zone there are accidents, every half minute."""
-    standing = reports.where("speed = 0 and lane between 1 and 3")
+    # Speed zero, said with the event time: Spark would filter before it looks at the time, and while nobody stands
+    # event time would stand too.
+    standing = reports.where("coalesce(speed, unix_micros(event_time)) = 0 and lane between 1 and 3")
     lately = F.window("event_time", f"{2 * window} seconds", f"{window // 2} seconds")
     stopped = standing.groupBy(lately, "xway", "dir", "lane", "pos", "vid").count().where(f"count >= {STOPPED}")
     half = F.window(F.window_time("window"), f"{window // 2} seconds")

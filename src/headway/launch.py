@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _CHECKS = "spark.sql.streaming.unsupportedOperationCheck"
 _WATERMARKS = "spark.sql.streaming.multipleWatermarkPolicy"
 _STOP_OLDER = "spark.sql.streaming.stopActiveRunOnRestart"
+_TWO_PATHS = "spark.sql.legacy.pathOptionBehavior.enabled"
 _TO_USER_CODE = 5
 
 
@@ -45,6 +46,7 @@ def launch(
     """Start the query; see the module."""
     _check_name(spark, streams, settings.name)
     _check_trigger(settings)
+    _check_path(spark, settings)
     _check_plan(spark, settings)
     format = _format(spark, settings)
     checkpoint = checkpoints.find(spark, settings.option("checkpointLocation"), settings.name, _where(settings, format))
@@ -68,6 +70,12 @@ def _check_name(spark: SparkSession, streams: StreamingQueryManager, name: str |
 def _check_trigger(settings: WriteSettings) -> None:
     if settings.continuous_trigger and (settings.format or "").lower() == "foreachbatch":
         raise InvalidOption("foreachBatch does not go with a continuous trigger: leave out .trigger(continuous=…)")
+
+
+def _check_path(spark: SparkSession, settings: WriteSettings) -> None:
+    twice = settings.path is not None and settings.option("path") is not None
+    if twice and str(spark.conf.get(_TWO_PATHS, "false")).lower() != "true":
+        raise InvalidOption("the path is given twice, as an option and to start(): leave one of them out")
 
 
 def _check_plan(spark: SparkSession, settings: WriteSettings) -> None:
@@ -112,7 +120,7 @@ def _launch_native(
     spec = _spec(settings, id, lowered, sink, checkpoint, policy)
     running = runtime.submit(spec)
     query = StreamingQuery(NativeRun(spec, running, lambda: explain(settings.df)))
-    running.add_progress_callback(lambda progress: streams.progressed(as_pyspark(progress)))
+    running.add_progress_callback(lambda progress, idle: streams.progressed(as_pyspark(progress), idle))
     streams.started(query, checkpoint.discard)
     return query
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkValueError, StreamingQueryException
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 HEADWAY = "headway"
@@ -49,6 +49,13 @@ class Run(Protocol):
     def explain_misses(self) -> str: ...
 
     def error(self) -> StreamingQueryException | None: ...
+
+
+def check_timeout(timeout: Any) -> None:
+    """Seconds to wait, None: as long as it takes."""
+    if timeout is not None and (not isinstance(timeout, int | float) or timeout < 0):
+        wrong = {"arg_name": "timeout", "arg_value": repr(timeout)}
+        raise PySparkValueError(errorClass="VALUE_NOT_POSITIVE", messageParameters=wrong)
 
 
 class StreamingQuery:
@@ -102,8 +109,7 @@ class StreamingQuery:
 
         With a timeout: whether it has ended. Without one: None.
         """
-        if timeout is not None and (isinstance(timeout, bool) or timeout < 0):
-            raise ValueError(f"timeout must be a number of seconds, zero or more, not {timeout!r}")
+        check_timeout(timeout)
         ended = self._run.wait(timeout)
         if ended:
             self._settled.wait(_SETTLE_TIMEOUT)

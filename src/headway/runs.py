@@ -23,7 +23,7 @@ class RunningQuery(Protocol):
     def active(self) -> bool: ...
 
     @property
-    def error(self) -> Exception | None: ...
+    def error(self) -> StreamingQueryFailed | None: ...
 
     def stop(self) -> None: ...
 
@@ -37,7 +37,8 @@ class RunningQuery(Protocol):
 
     def progress(self) -> list[dict[str, Any]]: ...
 
-    def add_progress_callback(self, callback: Callable[[dict[str, Any]], None]) -> None: ...
+    def add_progress_callback(self, callback: Callable[[dict[str, Any], bool], None]) -> None:
+        """Have `callback` called with every progress, and whether it only says that nothing happens."""
 
     def engine_facts(self) -> dict[str, Any]: ...
 
@@ -60,7 +61,8 @@ class NativeRun:
 
     def status(self) -> dict[str, Any]:
         if not self.active:
-            message = "Terminated with exception: " + str(self._running.error) if self._running.error else "Stopped"
+            error = self._running.error
+            message = f"Terminated with exception: {error.what}" if error else "Stopped"
             return {"message": message, "isDataAvailable": False, "isTriggerActive": False}
         last = self._running.progress()[-1:]
         busy = bool(last) and last[0]["numInputRows"] > 0
@@ -98,12 +100,7 @@ class NativeRun:
         return self._running.explain_misses()
 
     def error(self) -> StreamingQueryException | None:
-        error = self._running.error
-        if error is None or isinstance(error, StreamingQueryException):
-            return error
-        failed = StreamingQueryFailed(f"query {self.name or self.id} failed: {type(error).__name__}: {error}")
-        failed.__cause__ = error
-        return failed
+        return self._running.error
 
     def _raise_error(self) -> None:
         error = self.error()

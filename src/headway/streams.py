@@ -2,7 +2,8 @@
 
 1. A listener is an ordinary PySpark `StreamingQueryListener` and gets PySpark's own event objects. What it raises is
    logged and goes no further. As in Spark, it hears of a start before `start()` returns, and of the rest from a
-   thread of its own, so that a slow listener holds up no query.
+   thread of its own, so that a slow listener holds up no query. While nothing happens it hears that the query is
+   idle instead of progress.
 2. A query is active from `started` until its engine says that it has ended; then its clean-up runs, once.
 """
 
@@ -18,6 +19,7 @@ from uuid import UUID
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
     QueryProgressEvent,
     QueryStartedEvent,
     QueryTerminatedEvent,
@@ -25,8 +27,9 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from headway.errors import StreamingQueryFailed
 from headway.observe.progress import now_iso
-from headway.query import SPARK, StreamingQuery
+from headway.query import SPARK, StreamingQuery, check_timeout
 
 _log = logging.getLogger("headway.streams")
 _CLOSE_TIMEOUT = 10.0
@@ -58,8 +61,10 @@ class StreamingQueryManager:
         self._spark = spark
         self._active: dict[str, StreamingQuery] = {}
         self._changed = threading.Condition()
-        # Not None iff a query has ended since the last reset; then the error of the first that failed, if one did.
-        self._ended: list[StreamingQueryException | None] = []
+        # Of the queries that have ended since the last reset: whether there is one, and the error of the last that
+        # failed, as in Spark.
+        self._any_ended = False
+        self._last_error: StreamingQueryException | None = None
         self._listeners: list[StreamingQueryListener] = []
         self._spark_events: _SparkEvents | None = None
         self._teller = ThreadPoolExecutor(1, "headway-listeners")
@@ -82,9 +87,10 @@ class StreamingQueryManager:
 
     def awaitAnyTermination(self, timeout: float | None = None) -> bool | None:
         """Wait until any query has ended since the start or `resetTerminated`; raise its error if it failed."""
+        check_timeout(timeout)
         with self._changed:
-            ended = self._changed.wait_for(lambda: bool(self._ended), timeout)
-            error = next((error for error in self._ended if error is not None), None)
+            ended = self._changed.wait_for(lambda: self._any_ended, timeout)
+            error = self._last_error
         if error is not None:
             raise error
         return ended if timeout is not None else None
@@ -92,7 +98,7 @@ class StreamingQueryManager:
     def resetTerminated(self) -> None:
         """Forget the queries that have ended."""
         with self._changed:
-            self._ended.clear()
+            self._any_ended, self._last_error = False, None
 
     def addListener(self, listener: StreamingQueryListener) -> None:
         listener._set_spark_session(self._spark)
@@ -113,8 +119,12 @@ class StreamingQueryManager:
         self._tell("onQueryStarted", QueryStartedEvent(UUID(query.id), UUID(query.runId), query.name, now_iso(), set()))
         query._run.on_end(lambda: self._ended_now(query, cleanup))
 
-    def progressed(self, progress: StreamingQueryProgress) -> None:
-        self._tell_later("onQueryProgress", QueryProgressEvent(progress))
+    def progressed(self, progress: StreamingQueryProgress, idle: bool) -> None:
+        if idle:
+            event = QueryIdleEvent(progress.id, progress.runId, progress.timestamp)
+            self._tell_later("onQueryIdle", event)
+        else:
+            self._tell_later("onQueryProgress", QueryProgressEvent(progress))
 
     def _ended_now(self, query: StreamingQuery, cleanup: Callable[[], None]) -> None:
         error = query.exception()
@@ -125,11 +135,12 @@ class StreamingQueryManager:
         with self._changed:
             if self._active.get(query.id) is query:
                 del self._active[query.id]
-            self._ended.append(error)
+            self._any_ended, self._last_error = True, error or self._last_error
             self._changed.notify_all()
         query._settled.set()
         told = str(error) if error is not None else None
-        self._tell_later("onQueryTerminated", QueryTerminatedEvent(UUID(query.id), UUID(query.runId), told, None))
+        condition = error.condition if isinstance(error, StreamingQueryFailed) else None
+        self._tell_later("onQueryTerminated", QueryTerminatedEvent(UUID(query.id), UUID(query.runId), told, condition))
 
     def _tell(self, method: str, event: Any) -> None:
         with self._changed:

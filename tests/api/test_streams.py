@@ -1,15 +1,19 @@
 """`hw.streams` tells of queries on both engines, and listeners get PySpark's events."""
 
 import queue
+import uuid
 from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
 
 from headway import FallbackWarning, Headway
+from headway.observe.metrics import QueryMetrics
+from headway.observe.progress import ProgressContext, as_pyspark, build_progress
 from headway.query import StreamingQuery
+from headway.streams import StreamingQueryManager
 
 
 class Recorder(StreamingQueryListener):  # type: ignore[misc]
@@ -24,6 +28,9 @@ class Recorder(StreamingQueryListener):  # type: ignore[misc]
     def onQueryProgress(self, event: Any) -> None:
         self.events.put(("progress", event))
 
+    def onQueryIdle(self, event: Any) -> None:
+        self.events.put(("idle", event))
+
     def onQueryTerminated(self, event: Any) -> None:
         self.events.put(("terminated", event))
 
@@ -33,6 +40,16 @@ class Recorder(StreamingQueryListener):  # type: ignore[misc]
             got, event = self.events.get(timeout=30)
             if got == kind:
                 return event
+
+
+class WithoutIdle(StreamingQueryListener):  # type: ignore[misc]
+    """As listeners were before Spark 3.5."""
+
+    def onQueryStarted(self, event: Any) -> None: ...
+
+    def onQueryProgress(self, event: Any) -> None: ...
+
+    def onQueryTerminated(self, event: Any) -> None: ...
 
 
 class Raising(Recorder):
@@ -115,4 +132,29 @@ def test_waiting_for_any_raises_the_error_of_the_one_that_failed(hw: Headway, en
     with pytest.raises(StreamingQueryException, match="deliberate failure"):
         query.awaitTermination()
     assert not query.isActive
+    hw.streams.resetTerminated()
+
+
+def test_listeners_hear_that_a_query_is_idle(spark: SparkSession) -> None:
+    manager, recorder, old = StreamingQueryManager(spark), Recorder(), WithoutIdle()
+    manager.addListener(old)
+    manager.addListener(recorder)
+    id, run_id = str(uuid.uuid4()), str(uuid.uuid4())
+    context = ProgressContext(id, run_id, "resting", time=1.25, epoch=3, seconds=10.0, sink="noop")
+    manager.progressed(as_pyspark(build_progress(context, QueryMetrics())), idle=True)
+    manager.close()
+    ((kind, event),) = recorder.events.queue
+    assert (kind, str(event.id), str(event.runId)) == ("idle", id, run_id)
+    assert event.timestamp == "1970-01-01T00:00:01.250Z"
+
+
+def test_of_several_that_failed_the_last_is_told(hw: Headway, rate: DataFrame) -> None:
+    hw.streams.resetTerminated()
+    for name in ("fails_first", "fails_last"):
+        query = hw.writeStream(rate).foreachBatch(fail).queryName(name).start(fallback=False)
+        with pytest.raises(StreamingQueryException, match=name):
+            query.awaitTermination(60)
+    start(hw, rate, "headway", "ends_well").stop()
+    with pytest.raises(StreamingQueryException, match="fails_last"):
+        hw.streams.awaitAnyTermination(60)
     hw.streams.resetTerminated()

@@ -53,6 +53,17 @@ def test_the_last_progress_tells_that_it_is_over_and_then_it_is_seldom(measured:
     assert [made["numInputRows"] for made in measured.progress()] == [10, 0, 0]
 
 
+def test_progress_while_nothing_happens_says_so(measured: Measured) -> None:
+    told_idle: list[bool] = []
+    measured.add_callback(lambda progress, idle: told_idle.append(idle))
+    measured.report(0, told(10, 1), {})
+    measured.make(settle(measured) + EVERY_IDLE, 0, "Running")
+    assert told_idle == [False, False, True, True]
+    measured.report(0, told(10, 2), {})
+    measured.make(measured.due(), 0, "Running")
+    assert told_idle[4:] == [False]
+
+
 def test_a_report_without_anything_new_changes_nothing(measured: Measured) -> None:
     measured.report(0, told(10, 1), {"compiled": True})
     idle_since = settle(measured)

@@ -19,7 +19,7 @@ def resident(hw: Headway) -> int:
 def after(hw: Headway, query: object, progresses: int) -> int:
     """The nodes' memory when the query has made so many more progresses."""
     made = threading.Semaphore(0)
-    query._run._running.add_progress_callback(lambda progress: made.release())  # type: ignore[attr-defined]
+    query._run._running.add_progress_callback(lambda progress, idle: made.release())  # type: ignore[attr-defined]
     for _ in range(progresses):
         assert made.acquire(timeout=30)
     return resident(hw)

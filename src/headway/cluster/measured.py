@@ -2,6 +2,7 @@
 
 1. While something happens there is progress once a second, and once more a second after, so that the last one tells
    that it is over. Then once in ten seconds, as Spark does by `spark.sql.streaming.noDataProgressEventInterval`.
+   Such a one says that the query is idle.
 2. A node that has nothing to report stands where it stood.
 """
 
@@ -39,9 +40,10 @@ class Measured:
         self._observations = observations(spec.plan)
         self._facts: dict[str, Any] = {}
         self._made: deque[dict[str, Any]] = deque(maxlen=KEPT)
-        self._callbacks: list[Callable[[dict[str, Any]], None]] = []
+        self._callbacks: list[Callable[[dict[str, Any], bool], None]] = []
         self._made_at = now
-        self._news = True
+        self.news = True
+        """Something has happened that no progress tells of."""
         self._had_news = True
         """Whether something had happened when progress was made last."""
 
@@ -58,7 +60,7 @@ class Measured:
     def facts(self) -> dict[str, Any]:
         return dict(self._facts)
 
-    def add_callback(self, callback: Callable[[dict[str, Any]], None]) -> None:
+    def add_callback(self, callback: Callable[[dict[str, Any], bool], None]) -> None:
         self._callbacks.append(callback)
 
     # What the coordinator's thread calls.
@@ -71,13 +73,13 @@ class Measured:
             self._nodes[node] = metrics
         else:
             known.follow(metrics)
-        self._news = self._news or moved or self._facts.get("compiled") != facts.get("compiled")
+        self.news = self.news or moved or self._facts.get("compiled") != facts.get("compiled")
         self._facts.update(facts)
         return moved
 
     def show(self, result: Result, now: float) -> None:
         """Results can be seen in the driver's sink."""
-        self._news = True
+        self.news = True
         self._driver.show(result, now)
 
     def marker(self, seconds: float) -> None:
@@ -85,7 +87,7 @@ class Measured:
 
     def changed(self) -> None:
         """The query is in another state."""
-        self._news = True
+        self.news = True
 
     def forget_nodes(self) -> None:
         """They begin anew."""
@@ -93,7 +95,7 @@ class Measured:
 
     def due(self) -> float:
         """When progress is to be made."""
-        return self._made_at + (EVERY if self._news or self._had_news else EVERY_IDLE)
+        return self._made_at + (EVERY if self.news or self._had_news else EVERY_IDLE)
 
     def make(self, now: float, epoch: int, state: str) -> bool:
         """Make progress, and tell; whether the query's target has been found with it."""
@@ -115,13 +117,14 @@ class Measured:
             self._stateful,
         )
         self._made_at = now
-        self._had_news, self._news = self._news, False
+        idle = not (self.news or self._had_news)
+        self._had_news, self.news = self.news, False
         progress = build_progress(context, metrics)
         progress["observedMetrics"] = self._observed(metrics)
         self._totals.follow(metrics)
         self._made.append(progress)
         for callback in self._callbacks:
-            callback(progress)
+            callback(progress, idle)
         return found
 
     def _observed(self, metrics: QueryMetrics) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from pyspark import cloudpickle
 from headway.cluster import protocol
 from headway.cluster.checkpoints import CheckpointStore, Manifest
 from headway.cluster.code_failures import CodeFailures
+from headway.cluster.failed import query_failed, sink_failed
 from headway.cluster.measured import Measured
 from headway.cluster.planning import begin_at, checkpoint_interval, make_deployment, members_of, plan_stages
 from headway.cluster.sink_side import Prepared, Published, Restored, RowsWritten, SinkFailed, SinkSide
@@ -99,7 +100,7 @@ class RunningQuery:
         self.engine_facts = self._measured.facts
         self._ended = threading.Event()
         self._end_callbacks: list[Callable[[], None]] = []
-        self.error: Exception | None = None
+        self.error: StreamingQueryFailed | None = None
         self._sink = SinkSide(
             coordinator.threads,
             spec.sink,
@@ -197,7 +198,7 @@ class RunningQuery:
             )  # fmt: skip
             pickled = cloudpickle.dumps(self._code.deployment(deployment))
         except Exception as error:
-            self._end(error)
+            self._end(query_failed(self.spec, error, "".join(traceback.format_exception(error))))
             return
         self._tell(protocol.Deploy(pickled))
 
@@ -216,18 +217,18 @@ class RunningQuery:
         if self._code.crashed(failure):
             self.begin()
             return
-        error = StreamingQueryFailed(self._code.story(failure))
-        if failure.error is not None:
-            error.__cause__ = pickle.loads(failure.error)
-        self._end(error)
+        cause = None if failure.error is None else pickle.loads(failure.error)
+        self._end(query_failed(self.spec, cause, self._code.story(failure)))
 
-    def _end(self, error: Exception | None) -> None:
+    def _end(self, error: StreamingQueryFailed | None) -> None:
         if self.life is Life.ENDED:
             return
+        untold = self._measured.news
         self._change(Life.ENDED)
         self.error = error
         self._tell(protocol.Undeploy(self.number))
-        self._make_progress(time.time())
+        if untold:
+            self._make_progress(time.time())
         self._sink.close(error is not None, lambda: self._coordinator.call(self._finish))
 
     def _finish(self) -> None:
@@ -318,7 +319,6 @@ class RunningQuery:
         self._epoch = None
         self._code.committed()
         self._manifest = manifest
-        self._next_epoch = manifest.epoch + 1
         now = time.time()
         for result in self._held:
             self._measured.show(result, now)
@@ -328,6 +328,7 @@ class RunningQuery:
         self._tell(protocol.Committed(self.number, positions))
         if self._draining:
             self._make_progress(now)
+        self._next_epoch = manifest.epoch + 1
         for waiting in self._draining:
             waiting.set()
         self._draining = []
@@ -351,9 +352,7 @@ class RunningQuery:
 
     def _sink_says(self, result: Any) -> None:
         if isinstance(result, SinkFailed):
-            error = StreamingQueryFailed("".join(traceback.format_exception(result.error)).strip())
-            error.__cause__ = result.error
-            self._end(error)
+            self._end(sink_failed(self.spec, result.error))
         elif result.number != self.number or self.life is Life.ENDED:
             return
         elif isinstance(result, Restored):

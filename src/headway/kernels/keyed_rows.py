@@ -1,7 +1,7 @@
 """Rows kept by key, found by the hash of their key, and forgotten when their time has come.
 
-1. What comes in is a segment. When the last few segments are of about one size, they become one; so there are few
-   segments, and a row is moved a logarithmic number of times.
+1. What comes in is a segment. When the last few segments are of about one size, or small, they become one; so there are
+   few segments, and a row is moved a logarithmic number of times.
 2. A filter says of a hash that it may be there: most rows of most streams find nothing, and cost one look.
 3. A segment is put in order of hashes when it is first looked through, in order of times when the first of its rows
    ends. Ended rows are skipped, and leave for good when they are half of their segment.
@@ -30,6 +30,8 @@ _FAN = 8
 _LARGEST = 1 << 17
 """Rows of a segment that is not merged any more: to copy rows once more costs more than to look into a few segments,
 and the heap keeps pieces of memory of this size."""
+_SMALL = 1024
+"""Rows of a segment that takes in the next one at once: to copy so few costs less than to look into one more."""
 _SLOTS = 16
 _FEWEST_SLOTS = 1 << 12
 
@@ -116,7 +118,10 @@ class KeyedRows:
         if not rows.num_rows:
             return
         none = np.zeros(rows.num_rows, np.bool_)
-        self._segments.append(Segment(rows, hashes, times, none.copy() if marked is None else marked, none))
+        new = [Segment(rows, hashes, times, none.copy() if marked is None else marked, none)]
+        if self._segments and rows.num_rows + len(self._segments[-1].times) <= _SMALL:
+            new = [_merged([self._segments.pop(), *new], self._until)]
+        self._segments += new
         self._tell(hashes)
         while self._last_are_alike():
             self._segments[-_FAN:] = [_merged(self._segments[-_FAN:], self._until)]
