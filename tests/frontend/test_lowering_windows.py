@@ -95,6 +95,25 @@ def test_a_session_window_is_the_last_key(events: DataFrame) -> None:
     assert [f.name for f in query.schema] == ["session_window", "v", "count"]
 
 
+SESSION = F.session_window
+BELOW_SESSIONS: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "a union": lambda df: df.union(df.where("v > 1")).groupBy(SESSION("at", "5 seconds")).count(),
+    "a function": lambda df: df.groupBy(SESSION("at", "5 seconds")).agg(F.sum(F.udf(abs, "long")("v"))),
+    "arrays": lambda df: df.select("*", F.explode(F.array("v"))).groupBy(SESSION("at", "5 seconds"), "col").count(),
+    "a table": lambda df: df.join(df.sparkSession.range(2), F.expr("v = id")).groupBy(SESSION("at", "1 day")).count(),
+    "a window": lambda df: df.select("*", SESSION("at", "5 seconds").alias("w")).select(
+        "w", F.explode(F.array("v"))).join(df.sparkSession.range(2), F.expr("col = id")).groupBy("w").count(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("below", BELOW_SESSIONS)
+def test_a_session_window_is_one_whatever_is_below(events: DataFrame, below: str) -> None:
+    relation = lower(BELOW_SESSIONS[below](events)).plan
+    while not isinstance(relation, Aggregate):
+        relation = relation.inputs[0]
+    assert relation.session
+
+
 @pytest.mark.parametrize("column", ["at", "local"])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_values_are_sparks(spark: SparkSession, events: DataFrame, name: str, column: str) -> None:

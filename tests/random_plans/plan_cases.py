@@ -17,7 +17,7 @@ from plan_language import Plan
 
 # Two minutes before clocks go forward in New York.
 START = dt.datetime(2024, 3, 10, 6, 58)
-END = 10_000_000
+END = 1_000_000_000
 """When the last rows of a stream are, in milliseconds."""
 Row = tuple[Any, ...]
 Cells = list[Any]

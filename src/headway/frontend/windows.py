@@ -12,8 +12,19 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Column, Expr, Literal
-from headway.dataflow.graph import Expand, Filter, Project, Relation, Watermark
+from headway.dataflow.graph import (
+    Expand,
+    Filter,
+    Generate,
+    Observe,
+    Project,
+    Relation,
+    StaticJoin,
+    Union,
+    Watermark,
+)
 from headway.dataflow.types import Schema
+from headway.dataflow.user_code import EvalPython
 from headway.errors import UnsupportedPlan
 from headway.frontend.expressions import Lowering, lowers
 from headway.frontend.expressions.leaves import spark_type
@@ -62,11 +73,17 @@ def is_session(relation: Relation, column: int) -> bool:
         if isinstance(expr, Column):
             return is_session(relation.input, expr.index)
         return isinstance(expr, Call) and expr.function == "SessionWindow"
+    if isinstance(relation, Union):
+        return any(is_session(branch, column) for branch in relation.branches)
+    if isinstance(relation, Generate):
+        return column < len(relation.kept) and is_session(relation.input, relation.kept[column])
     if isinstance(relation, Expand):
         columns = [row[column] for row in relation.projections]
         if any(isinstance(expr, Column) and is_session(relation.input, expr.index) for expr in columns):
             raise UnsupportedPlan("session window in grouping sets", "a session window cannot be null")
-    return isinstance(relation, Filter | Watermark) and is_session(relation.input, column)
+    if isinstance(relation, Filter | Watermark | Observe | StaticJoin | EvalPython):
+        return column < len(relation.input.schema) and is_session(relation.input, column)
+    return False
 
 
 def follows_event_time(expr: Expr, schema: Schema) -> bool:
