@@ -40,7 +40,7 @@ def kill_after_rows(program: "subprocess.Popen[str]", lines: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)
 def test_no_row_is_lost_or_doubled(spark: SparkSession, tmp_path: Path) -> None:
     source, output, checkpoints = (tmp_path / name for name in ("in", "out", "checkpoints"))
     source.mkdir()
@@ -54,7 +54,7 @@ def test_no_row_is_lost_or_doubled(spark: SparkSession, tmp_path: Path) -> None:
         add_file(source, number)
     result = tmp_path / "result.json"
     last = start(source, output, checkpoints, "--finish", result)
-    assert last.wait(timeout=120) == 0
+    assert last.wait(timeout=240) == 0
     expected = [[value % 7, value] for value in range(16 * ROWS)]
     tables = json.loads(result.read_text())
     assert sorted(tables["rows"], key=lambda row: row[1]) == expected
