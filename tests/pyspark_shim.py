@@ -18,12 +18,14 @@ from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.testing.sqlutils import ReusedSQLTestCase
 
 import headway
+from headway.java import ensure_java
 
 INHERENT = {"test_remove_listener": "counts the listeners in the JVM, through the private _jsqm"}
 _started: dict[str, headway.Headway] = {}
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    ensure_java()
     pyspark.sql.__path__.append(str(Path("python/pyspark/sql").absolute()))
     _replace(DataFrame, "writeStream", lambda df: _headway(df.sparkSession).writeStream(df))
     _replace(SparkSession, "streams", lambda spark: _headway(spark).streams)
