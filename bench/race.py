@@ -36,9 +36,7 @@ def main(options: argparse.Namespace, workload: type[Workload]) -> None:
         return
     peers = peers_of(options, SYSTEMS[1:])
     told = {name: getattr(options, name) for name in ("queries", "rate", "seconds", "seed", *workload.settings)}
-    results = [in_process(workload.name, name, told) for name in ["headway", *peers]]
-    append(results, options.json)
-    compare(results)
+    compare([in_process(workload.name, name, told, options.json) for name in ["headway", *peers]])
 
 
 def peers_of(options: argparse.Namespace, known: tuple[str, ...]) -> list[str]:
@@ -50,15 +48,17 @@ def peers_of(options: argparse.Namespace, known: tuple[str, ...]) -> list[str]:
     return peers
 
 
-def in_process(benchmark: str, system: str, told: dict[str, Any]) -> Result:
-    """A system's result, measured by this program in a process of its own."""
+def in_process(benchmark: str, system: str, told: dict[str, Any], path: str | None = None) -> Result:
+    """A system's result, measured by this program in a process of its own, and added to a file if one is named."""
     with TemporaryDirectory() as folder:
         out = f"{folder}/result.jsonl"
         command = [sys.executable, "-m", "bench", benchmark, "--system", system, "--json", out]
         for name, value in told.items():
             command += [f"--{name}", str(value)]
         subprocess.run(command, check=True)
-        return Result(**json.loads(Path(out).read_text()))
+        result = Result(**json.loads(Path(out).read_text()))
+    append([result], path)
+    return result
 
 
 def system(name: str) -> Any:

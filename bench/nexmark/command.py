@@ -8,7 +8,7 @@ from typing import Any
 from bench import race
 from bench.nexmark.queries import LEFT_OUT, QUERIES
 from bench.nexmark.workload import Nexmark
-from bench.report import Result, append, write
+from bench.report import Result, write
 from headway.errors import UnsupportedPlan
 
 PEERS = ("spark",)
@@ -33,14 +33,12 @@ def main(options: argparse.Namespace) -> None:
     for name in _asked(options.queries):
         told = {"queries": name, "rate": options.rate, "seconds": options.seconds, "seed": options.seed}
         print(f"{name}: {(QUERIES[name].make.__doc__ or '').strip()}", flush=True)
-        results = [race.in_process("nexmark", "headway", told)]
-        reason = results[0].settings.get("fallback")
+        ours = race.in_process("nexmark", "headway", told, options.json)
+        reason = ours.settings.get("fallback")
         if reason:
             fallen[name] = reason
         else:
-            results += [race.in_process("nexmark", peer, told) for peer in peers]
-            race.compare(results)
-        append(results, options.json)
+            race.compare([ours, *(race.in_process("nexmark", peer, told, options.json) for peer in peers)])
     for name, reason in fallen.items():
         print(f"{name} falls back to Spark: {reason}")
 
