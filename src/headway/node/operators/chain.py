@@ -1,7 +1,8 @@
 """Runs a chain of stateless steps and, at its end, the partial step of an aggregation.
 
-1. Groups that a watermark ends leave when it passes (append). Without one, or in the other output modes, all groups
-   leave a short while after they changed: partials are merged downstream, so leaving early changes no answer.
+1. Groups that a watermark ends leave before it: after it they would be late. Without one, or in other output modes than
+   append, all groups leave a short while after they changed: partials are merged downstream, so leaving early changes
+   no answer.
 2. A chain starts interpreted and changes over to its compiled kernel when that is ready: the groups held move over.
 3. A watermark step turns the event times it sees into the watermark that goes on from here.
 """
@@ -65,6 +66,8 @@ class ChainOperator(Operator):
         self._pieces = None if whole else pieces_of(chain)
         """Not None iff the chain may make more than it takes."""
         self._flush_every = flush_every
+        self._late_after = chain.aggregate is not None and chain.aggregate.event_key is not None
+        """True iff groups are late once what is downstream has heard of a watermark that ends them."""
         self._merge = merge
         last = chain.steps[-1] if chain.steps else chain.input
         self._nothing = _empty(arrow_schema(last.schema)) if whole and not self._aggregates else None
@@ -195,7 +198,7 @@ class ChainOperator(Operator):
         self._pass_on(self.inputs.current, cause)
 
     def _pass_on(self, watermark: Watermark, cause: Message) -> None:
-        if self._aggregates and self._flush_every is None:
+        if self._late_after or (self._aggregates and self._flush_every is None):
             self._flush_ended(watermark)
         if watermark.value is not None:
             self.host.metrics.watermark_us = watermark.value
@@ -231,14 +234,14 @@ class ChainOperator(Operator):
 
     def _flush(self, watermark: int | None) -> None:
         partials = self._kernel.flush(watermark)
-        self._flushed = self.host.now()
-        oldest = self._oldest
+        now, oldest = self.host.now(), self._oldest
         if partials is not None and oldest is not None:
             self.give(partials, *self._newest, oldest)
         elif partials is not None:
-            now = self._flushed
             self.give(partials, None, now, Message(t=now, first_t=now, polled=now))
-        self._oldest = None
+        if watermark is None or self._flush_every is None:
+            self._flushed = now
+            self._oldest = None
 
     def wake(self, now: float) -> None:
         if self._flush_armed and now - self._flushed >= (self._flush_every or 0.0):
