@@ -229,7 +229,8 @@ def keys(draw: Draw, relation: Relation) -> list[tuple[str, str, str]]:
     made = [(name, kind, name) for name, kind in names]
     if draw(st.integers(0, 3)) == 3:
         kind = draw(st.sampled_from(KINDS))
-        made.append(("g0", kind, draw(expressions(relation, kind))))
+        name = "g1" if "g0" in relation.names else "g0"
+        made.append((name, kind, draw(expressions(relation, kind))))
     return made
 
 

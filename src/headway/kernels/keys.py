@@ -106,6 +106,8 @@ def equal_rows(
 
 
 def _same(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
+    if pa.types.is_null(left.type):  # a column of nothing but null, which Arrow does not compare
+        return np.ones(len(left), np.bool_)
     same = pc.equal(left, right)
     if same.null_count:
         same = pc.if_else(same.is_valid(), same, pc.and_(left.is_null(), right.is_null()))
