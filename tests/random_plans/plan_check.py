@@ -48,7 +48,7 @@ def check(spark: SparkSession, hw: Headway, case: Case) -> None:
     """Raise `Mismatch` or what Headway raises if it fails, `Undecided` if nothing can be said."""
     with _ansi(spark, case.ansi):
         least = _batch(spark, case, _rows_of(must_keep(case.steps, _delay(case)) if case.late else case.steps))
-        given = _answer(spark, hw, case)
+        given = _answer_or_error(spark, hw, case)
         # Another job of Spark's only if it is needed: most plans hold the last rows back.
         most = least if given == least else _batch(spark, case, _rows_of(case.steps) + _ends(case))
     if least - most:
@@ -56,6 +56,14 @@ def check(spark: SparkSession, hw: Headway, case: Case) -> None:
     missing, extra = least - given, given - most
     if missing or extra:
         raise Mismatch(f"missing of Spark's answer: {dict(missing)}; not in Spark's answer: {dict(extra)}")
+
+
+def _answer_or_error(spark: SparkSession, hw: Headway, case: Case) -> Answer:
+    try:
+        return _answer(spark, hw, case)
+    except Exception:
+        _batch(spark, case, _rows_of(case.steps) + _ends(case))  # Spark may fail as well, on the last rows
+        raise
 
 
 def _rows_of(steps: Sequence[Step]) -> list[tuple[int, Row]]:

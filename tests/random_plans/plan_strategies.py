@@ -202,8 +202,9 @@ def _by_user(draw: Draw, relation: Relation) -> Relation:
 @st.composite
 def aggregates(draw: Draw, relation: Relation) -> list[tuple[str, str, str]]:
     """Names, kinds and SQL of one to three."""
-    made = [("a0", "integer", "count(*)")] if draw(st.booleans()) else []
-    for i in range(len(made), len(made) + draw(st.integers(1 - len(made), 2))):
+    first = sum(name[0] == "a" for name in relation.names)
+    made = [(f"a{first}", "integer", "count(*)")] if draw(st.booleans()) else []
+    for i in range(first + len(made), first + len(made) + draw(st.integers(1 - len(made), 2))):
         kind = draw(st.sampled_from([of for of in AGGREGATES if of in dict(relation.columns).values()]))
         function = draw(st.sampled_from(AGGREGATES[kind]))
         sql = f"{function}({draw(_argument(relation, kind))})"
@@ -262,7 +263,7 @@ def _window_plan(draw: Draw, relation: Relation) -> Plan:
 def sessions(draw: Draw, relation: Relation) -> Relation:
     gaps = ["'5 seconds'", "'20 seconds'"]
     if "id" in relation.names:
-        gaps.append("case when id % 2 = 0 then interval 3 seconds else interval 15 seconds end")
+        gaps.append("case when id % 2 = 0 then '3 seconds' else '15 seconds' end")
     by, made = draw(keys(relation)), draw(aggregates(relation))
     plan = {"op": "session", "gap": draw(st.sampled_from(gaps)), "by": _pairs(by), "aggregates": _pairs(made)}
     return Relation(plan | {"of": relation.plan}, (("start", "time"), ("end", "time"), *_kinds(by), *_kinds(made)))
