@@ -9,6 +9,8 @@ from suites import SUITES
 from conformance import OnHeadway, play, read_answers, same
 from headway import Headway
 
+pytestmark = pytest.mark.long
+
 ONE = {"headway.nodes": "1", "headway.compile": "never"}
 TWO = {"headway.nodes": "2", "headway.compile": "never"}
 COMPILED = {"headway.nodes": "2", "headway.compile": "first"}
