@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 from plan_language import USER_FUNCTIONS, Plan
@@ -199,13 +199,19 @@ def _by_user(draw: Draw, relation: Relation) -> Relation:
     return relation.over({"op": "user", "function": function, "sql": sql, "as": name}, (name, kind))
 
 
+def _some_of(choices: list[Any], most: int) -> st.SearchStrategy[list[Any]]:
+    """None where there is nothing to choose from."""
+    return st.lists(st.sampled_from(choices), max_size=most, unique=True) if choices else st.just([])
+
+
 @st.composite
 def aggregates(draw: Draw, relation: Relation) -> list[tuple[str, str, str]]:
     """Names, kinds and SQL of one to three."""
     first = sum(name[0] == "a" for name in relation.names)
-    made = [(f"a{first}", "integer", "count(*)")] if draw(st.booleans()) else []
-    for i in range(first + len(made), first + len(made) + draw(st.integers(1 - len(made), 2))):
-        kind = draw(st.sampled_from([of for of in AGGREGATES if of in dict(relation.columns).values()]))
+    kinds = [of for of in AGGREGATES if of in dict(relation.columns).values()]
+    made = [(f"a{first}", "integer", "count(*)")] if not kinds or draw(st.booleans()) else []
+    for i in range(first + len(made), first + len(made) + draw(st.integers(1 - len(made), 2 if kinds else 0))):
+        kind = draw(st.sampled_from(kinds))
         function = draw(st.sampled_from(AGGREGATES[kind]))
         sql = f"{function}({draw(_argument(relation, kind))})"
         if relation.unique and draw(st.integers(0, 8)) == 8:
@@ -226,7 +232,7 @@ def _argument(relation: Relation, kind: str) -> st.SearchStrategy[str]:
 @st.composite
 def keys(draw: Draw, relation: Relation) -> list[tuple[str, str, str]]:
     """What rows are grouped by: names, kinds and SQL."""
-    names = draw(st.lists(st.sampled_from([c for c in relation.columns if c[1] in KINDS]), max_size=2, unique=True))
+    names = draw(_some_of([c for c in relation.columns if c[1] in KINDS], 2))
     made = [(name, kind, name) for name, kind in names]
     if draw(st.integers(0, 3)) == 3:
         kind = draw(st.sampled_from(KINDS))
@@ -271,7 +277,7 @@ def sessions(draw: Draw, relation: Relation) -> Relation:
 
 @st.composite
 def without_duplicates(draw: Draw, relation: Relation) -> Relation:
-    some = draw(st.sets(st.sampled_from([name for name, kind in relation.columns if kind in KINDS])))
+    some = draw(_some_of([name for name, kind in relation.columns if kind in KINDS], len(relation.columns)))
     columns = tuple(c for c in relation.columns if c[0] in some or c[0] == "ts")
     return Relation({"op": "dedup", "by": [name for name, _ in columns], "of": relation.plan}, columns)
 
