@@ -33,9 +33,10 @@ from headway.kernels.keyed import keyed_kernel
 from headway.kernels.merge import Merge
 from headway.kernels.sessions import SessionMerge
 from headway.node.message import Message
-from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.base import Operator
 from headway.node.operators.chain import ChainOperator
 from headway.node.operators.consumed import ConsumeOperator
+from headway.node.operators.host import Host, State
 from headway.node.operators.keyed import KeyedOperator
 from headway.node.operators.merge import MergeOperator
 from headway.node.operators.planned import TASK_SCHEMA, PlanOperator, ReadOperator

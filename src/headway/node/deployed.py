@@ -13,8 +13,9 @@ from headway.memory import HEAP, Memory
 from headway.node.build import Build
 from headway.node.memory import QueryMemory
 from headway.node.message import Barrier, Message, message_header
-from headway.node.operators.base import Operator, State
+from headway.node.operators.base import Operator
 from headway.node.operators.chain import ChainOperator
+from headway.node.operators.host import State
 from headway.node.operators.planned import PlanOperator
 from headway.node.operators.source import InlineOperator
 from headway.node.ports import Channel

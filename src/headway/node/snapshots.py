@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 import pyarrow as pa
 from pyarrow import fs
 
-from headway.node.operators.base import State
+from headway.node.operators.host import State
 
 
 def file_system(location: str) -> tuple[fs.FileSystem, str]:

@@ -33,7 +33,8 @@ from headway.node.deployed import Deployed, code_limit
 from headway.node.dispatcher import Dispatcher
 from headway.node.memory import NodeMemory
 from headway.node.message import Barrier
-from headway.node.operators.base import Operator, State
+from headway.node.operators.base import Operator
+from headway.node.operators.host import State
 from headway.node.operators.planned import PlanOperator
 from headway.node.snapshots import write_states
 from headway.node.user_process import UserProcessEnded

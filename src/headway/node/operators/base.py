@@ -15,25 +15,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from headway.memory import Account, Block, Memory, Rows
+from headway.memory import Block, Rows
 from headway.node.message import Barrier, Message, Watermark
+from headway.node.operators.host import Host, State
 from headway.node.outputs import Output
 from headway.node.ports import Channel, ChannelKey, Port
 from headway.node.watermarks import InputWatermark
-from headway.observe.metrics import QueryMetrics
 from headway.observe.misses import Spent
 from headway.scheduling import Converter, PriorityContext, Profile
 from headway.scheduling.contexts import EARLIEST
-from headway.threads import Threads
-
-if TYPE_CHECKING:
-    from headway.node.dispatcher import Dispatcher
 
 AT_ONCE = 0.0005
 """Seconds that a message may cost to be taken where it was made."""
@@ -44,47 +38,6 @@ REPLIES_EVERY = 8
 NO_MESSAGE = Message()
 Head = tuple[PriorityContext, int]
 """The context of what an operator would do next, and its order of arrival in the node."""
-
-
-@dataclass
-class State:
-    """What an operator puts in a checkpoint: rows, and a JSON value."""
-
-    table: pa.Table | None = None
-    value: Any = None
-
-
-class Host(Protocol):
-    """What an operator needs of the deployment it belongs to."""
-
-    metrics: QueryMetrics
-    latency: float | None
-    dispatcher: Dispatcher
-    threads: Threads
-    account: Account
-    memory: Memory
-    rows_per_block: int | None
-    nested: float
-    """Seconds that operators took, in this run, inside of the one that runs."""
-
-    def now(self) -> float: ...
-
-    def arrival(self) -> int: ...
-
-    def burst(self) -> float:
-        """For how long an operator takes messages before the loop looks around."""
-
-    def sources(self) -> int:
-        """How many sources the node polls, of all queries."""
-
-    def notify(self, operator: Operator) -> None:
-        """From any thread: run the operator's `schedule` soon."""
-
-    def at(self, when: float, operator: Operator) -> None:
-        """Run the operator's `wake` at `when`."""
-
-    def passed(self, operator: Operator, barrier: Barrier, state: State) -> None:
-        """The operator is through the barrier with this state."""
 
 
 class Operator:

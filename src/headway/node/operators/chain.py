@@ -21,7 +21,8 @@ from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
 from headway.memory import Block
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.base import Operator
+from headway.node.operators.host import Host, State
 from headway.node.operators.pieces import pieces_of
 from headway.node.ports import Channel, ChannelKey
 from headway.node.watermarks import SourceWatermark
@@ -71,9 +72,6 @@ class ChainOperator(Operator):
         self._merge = merge
         last = chain.steps[-1] if chain.steps else chain.input
         self._nothing = _empty(arrow_schema(last.schema)) if whole and not self._aggregates else None
-        step = next((step for step in chain.steps if isinstance(step, WatermarkStep)), None)
-        self._event_time = SourceWatermark(step.delay_us, idle_after) if step is not None else None
-        self._told = Watermark(None, False)
         self._oldest: Message | None = None
         """The first message whose rows are in groups not flushed yet, for the latency of what is flushed."""
         self._newest: tuple[int | None, float] = (None, 0.0)
@@ -82,15 +80,22 @@ class ChainOperator(Operator):
         self._flush_armed = False
         self._next_check: float | None = None
         """Not None iff a timer is set for it."""
+        self.absorbs = self._aggregates and self._pieces is None
+        self._absorbed: int | None = None
+        """The highest event time of blocks whose message is about to come."""
+        self._begin_watermark(chain, idle_after)
+
+    def _begin_watermark(self, chain: Chain, idle_after: float) -> None:
+        """What is known of event time, and how often it is told."""
+        step = next((step for step in chain.steps if isinstance(step, WatermarkStep)), None)
+        self._event_time = SourceWatermark(step.delay_us, idle_after) if step is not None else None
+        self._told = Watermark(None, False)
         self._ends = window_ends(chain) if self._flush_every is None else None
         self._next_end = inf if self._ends is None else -inf
         """The event time from which rows may end a window that the watermark told has not ended."""
         self._publish_every = PUBLISH_EVERY if self._ends is None else COMPILED_CHECK
         if self._sessions:
             self._publish_every = SESSIONS_EVERY
-        self.absorbs = self._aggregates and self._pieces is None
-        self._absorbed: int | None = None
-        """The highest event time of blocks whose message is about to come."""
         self._published = 0.0
         self._publish_armed = False
         self._unpublished: Message | None = None

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from headway.cluster.protocol import SourcePlan
 from headway.connectors.api import ConsumedSource, Consumer, Fetched, Polled, Position
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Head, Host
+from headway.node.operators.base import Head
+from headway.node.operators.host import Host
 from headway.node.operators.source import InlineOperator
 from headway.node.threads import Worker
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from headway.kernels.api import KeyedKernel, Outcome
 from headway.node.message import Message
-from headway.node.operators.base import Host
+from headway.node.operators.host import Host
 from headway.node.operators.stateful import StatefulOperator
 from headway.node.outputs import Share
 from headway.node.ports import Channel, ChannelKey

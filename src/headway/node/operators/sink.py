@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from headway.connectors.api import SinkWriter
 from headway.node.message import Barrier, Message
-from headway.node.operators.base import Head, Host, Operator, State
+from headway.node.operators.base import Head, Operator
+from headway.node.operators.host import Host, State
 from headway.node.ports import Channel, ChannelKey, Port
 from headway.observe.misses import Result, Spent
 from headway.threads import Lane

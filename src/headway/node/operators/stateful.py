@@ -7,7 +7,8 @@ from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from headway.node.operators.base import Host, Operator, State
+from headway.node.operators.base import Operator
+from headway.node.operators.host import Host, State
 from headway.node.outputs import Share
 from headway.node.ports import ChannelKey
 from headway.observe.metrics import StateMetrics
