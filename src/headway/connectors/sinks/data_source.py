@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from queue import Full, Queue
 from threading import Thread
 from typing import Any
 
 import pyarrow as pa
 from pyspark import cloudpickle
-from pyspark.sql.conversion import ArrowTableToRowsConversion
 from pyspark.sql.datasource import (
     CaseInsensitiveDict,
     DataSourceStreamArrowWriter,
@@ -25,6 +25,7 @@ from pyspark.sql.datasource import (
 
 from headway.connectors.api import SinkCommitter, SinkContext, SinkWriter
 from headway.connectors.sinks.base import DriverCommitter, SparkSink, spark_schema
+from headway.connectors.sinks.rows import Rows
 from headway.dataflow.types import Schema
 from headway.errors import HeadwayError, InvalidOption
 
@@ -169,8 +170,5 @@ def _rows_of(writer: Any, schema: Any) -> Callable[[Iterator[pa.RecordBatch]], I
     if isinstance(writer, DataSourceStreamArrowWriter):
         return iter
 
-    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
-        for batch in batches:
-            yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), schema)
-
-    return rows
+    convert = Rows(schema)
+    return lambda batches: chain.from_iterable(map(convert, batches))

@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark import cloudpickle
-from pyspark.sql.conversion import ArrowTableToRowsConversion
 
 from headway.connectors.api import SinkCommitter, SinkContext, SinkWriter
 from headway.connectors.sinks.base import DriverCommitter, SparkSink, spark_schema
+from headway.connectors.sinks.rows import Rows
 from headway.errors import HeadwayError, InvalidOption
 
 
@@ -68,7 +68,7 @@ class ForeachWriter:
     def __init__(self, payload: Any, schema: Any, partition: int) -> None:
         self._payload = payload
         self._process = payload if callable(payload) else payload.process
-        self._schema = schema
+        self._rows = Rows(schema)
         self._partition = partition
         self._epoch: int | None = None
         self._wanted = True
@@ -79,7 +79,7 @@ class ForeachWriter:
         if not self._wanted:
             return
         try:
-            for row in ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), self._schema):
+            for row in self._rows(batch):
                 self._process(row)
         except Exception as error:
             self._close(error)
