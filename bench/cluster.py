@@ -176,11 +176,15 @@ class Trial:
         rounds = max(1, min(ROUNDS, int(seconds / SHORTEST_TURN)))
         for _ in range(rounds):
             for name, policy in policies.items():
-                self.headway.policy = policy
-                time.sleep(TOLD)
+                self.take(policy)
                 self.measure(seconds / rounds, groups.setdefault(name, {}))
         self.finish(list(groups.values()))
         return groups
+
+    def take(self, policy: Any) -> None:
+        """Go on under another policy."""
+        self.headway.policy = policy
+        time.sleep(TOLD)
 
     def measure(self, seconds: float, groups: dict[str, Group] | None = None) -> dict[str, Group]:
         """Add what happens in the next `seconds` to the groups."""

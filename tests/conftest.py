@@ -4,7 +4,9 @@ HEADWAY_TEST_MASTER names another Spark to run on, such as local-cluster[2,1,102
 """
 
 import os
+import shutil
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
@@ -23,13 +25,21 @@ from kafka_broker import Broker, Unavailable
 NODES = 2
 # Every plan is new to the JVM and runs once: code that the slower compiler makes better would never pay for itself.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Checkpoints are on disk when they are told of. Processes are killed here, machines are not: memory will do.
+MEMORY = Path("/dev/shm")
+ENOUGH = 4 << 30
 LONG = 1000
 """More tests than any file has."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """By the environment, so that programs that tests start have them too."""
+    """By the environment, so that workers and programs that tests start have them too."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)
+    if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH:
+        folder = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="headway-tests-", dir=MEMORY)
+        os.environ["JAVA_TOOL_OPTIONS"] += f" -Djava.io.tmpdir={folder}"
+        tempfile.tempdir = None
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,20 +1,23 @@
 """Reality and simulator beside each other: a recorded run, replayed under every policy.
 
-Jobs of 1.5 times the nodes' capacity run on real nodes under each policy. What ran under the first is recorded, and the
-simulator replays the record under each. Both must rank the policies alike by the median latency of the
-latency-sensitive jobs; their milliseconds differ, for a record has the batches of its own run.
+Jobs of 1.5 times the nodes' capacity run on real nodes, under one policy after the other. What ran under the first is
+recorded, and the simulator replays the record under each. Both must rank the policies alike by the median latency of
+the latency-sensitive jobs; their milliseconds differ, for a record has the batches of its own run.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from bench.cameo.jobs import LS_TARGET, mix
+from bench.cameo.jobs import LS_TARGET, Job, mix
 from bench.cameo.results import CameoResult, line, measured
 from bench.cameo.trials import Choice, Trials
+from bench.cluster import Group
+from headway.scheduling import make_policy
 from headway.simulate import Result, load, run
 
 LOAD = 1.5
@@ -25,24 +28,28 @@ CLEAR = 1.5
 
 def replay(trials: Trials, policies: dict[str, Choice]) -> None:
     """Adds a result per policy and system."""
-    capacity = trials.capacity()
-    jobs = mix(BULK_JOBS, LOAD * capacity)
+    jobs = mix(BULK_JOBS, LOAD * trials.capacity())
     with TemporaryDirectory() as folder:
         path = Path(folder, "run.trace.jsonl")
-        for name, (policy, conf) in policies.items():
-            with trials.cluster.trial(policy, jobs, conf=conf) as trial:
-                trial.wait()
-                if path.exists():
-                    groups = trial.measure(trials.seconds)
-                else:
-                    with trial.headway.recordTrace(path):
-                        groups = trial.measure(trials.seconds)
-                trial.finish([groups])
+        for name, groups in _measured(trials, policies, jobs, path).items():
             offered = sum(job.rows_per_s for job in jobs if job.group == "ls")
-            found = measured(trials.workload, name, LOAD, "ls", groups["ls"], offered, {"bulk_load": LOAD})
-            _add(trials, found)
+            _add(trials, measured(trials.workload, name, LOAD, "ls", groups["ls"], offered, {"bulk_load": LOAD}))
         for name in policies:
             _add(trials, _simulated(trials.workload, name, run(load(path), name)))
+
+
+def _measured(trials: Trials, policies: dict[str, Choice], jobs: list[Job], path: Path) -> dict[str, dict[str, Group]]:
+    """By policy, what each group did on the running jobs; what ran under the first is recorded in `path`."""
+    chosen = {name: make_policy(policy, conf) for name, (policy, conf) in policies.items()}
+    groups: dict[str, dict[str, Group]] = {}
+    with trials.cluster.trial(next(iter(chosen.values())), jobs) as trial:
+        trial.wait()
+        for name, policy in chosen.items():
+            trial.take(policy)
+            with nullcontext() if groups else trial.headway.recordTrace(path):
+                groups[name] = trial.measure(trials.seconds)
+        trial.finish(list(groups.values()))
+    return groups
 
 
 def _add(trials: Trials, result: CameoResult) -> None:
