@@ -117,6 +117,16 @@ PATTERNS = [
     *("regexp_replace(s, 'a', 'b')", "regexp_replace(s, '(\\\\w)(\\\\w)', '$2$1')", "regexp_replace(s, 'a*b', '-')"),
     *("regexp_replace(s, '\\\\.', '')", "regexp_replace(s, '.', '#')", "regexp_replace(s, '[^a-z]+', '\\\\$')"),
     *("regexp_extract(s, '(\\\\d+)-(\\\\d+)', 2)", "regexp_extract(s, 'a(x)?', 1)", "regexp_extract(s, '\\\\w+', 0)"),
+    *(
+        "regexp_extract(s, '([(]|a|\\\\()(?:l+)(o)?', 1)",
+        "regexp_extract(s, 'l|o|a', 0)",
+        "regexp_extract(s, '^(.)(.*?)(l|b)', 2)",
+    ),
+    *(
+        "regexp_extract(s, '(a|b|l)*(.)', 1)",
+        "regexp_extract(s, 'a{1001}|(b)', 1)",
+        "regexp_extract(s, '(?:(a)|b)+', 1)",
+    ),
 ]
 
 

@@ -31,6 +31,8 @@ TEXT = [
         "split_part(s, ',', 2)",
         "split_part(s, ',', -1)",
         "split_part(s, t, 1)",
+        "split_part(s, '', 1)",
+        "split_part(s, 'aa', 2)",
         "split(s, '(?=[A-Z])')",
         "split(s, '\\\\s+', i)",
     ),

@@ -106,7 +106,10 @@ class Zone:
 
     def _fold(self, times: Micros) -> Micros:
         """Whole cycles to take off so that `times` come to lie within the table."""
-        return np.where(times > _FOLD_FROM, (times - _FOLD_FROM + _CYCLE - 1) // _CYCLE * _CYCLE, 0)
+        beyond = times > _FOLD_FROM
+        if not beyond.any():
+            return np.zeros_like(times)
+        return np.where(beyond, (times - _FOLD_FROM + _CYCLE - 1) // _CYCLE * _CYCLE, 0)
 
 
 def zone(name: str) -> Zone:

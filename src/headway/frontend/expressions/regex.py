@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import count
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from headway.errors import UnsupportedPlan
 
@@ -19,6 +23,9 @@ _SPACE = r"\t\n\x0B\f\r "
 _SAME_ESCAPES = frozenset("dDwtnrf\\.[](){}*+?^$|-/\"'#%&,:;<=>@_!~ `") | {"W"}
 _GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
 _RE2_GROUPS = ("(?:",)
+_REPEATED = re.compile(r"\)[*+?{]")
+_PARTS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?:|\(", re.DOTALL)
+"""Escapes, classes, and what opens groups."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,20 @@ class Regex:
 
     python: str
     re2: str | None
+
+    @property
+    def captures(self) -> str | None:
+        """For RE2, with the groups called g1, g2, … and all of the match g0. None where RE2 may capture something else,
+        which is where a group is repeated, or does not know the pattern: it repeats nothing a thousand times."""
+        if self.re2 is None or _REPEATED.search(self.re2):
+            return None
+        numbers = count(1)
+        named = _PARTS.sub(lambda part: f"(?P<g{next(numbers)}>" if part[0] == "(" else part[0], self.re2)
+        try:
+            pc.extract_regex(pa.nulls(0, pa.string()), f"(?P<g0>{named})")
+        except pa.ArrowInvalid:
+            return None
+        return f"(?P<g0>{named})"
 
 
 class _Rewriter:

@@ -2,9 +2,9 @@
 
 Calls have the children of Catalyst's expression as arguments, in order, but for these:
 `Like(text)` with option `re2`; `RLike(text)` with `python` and `re2` (a pattern, or None);
-`RegExpReplace(text)` with `python` and `pieces`; `RegExpExtract(text)` with `python` and `group`;
-what the optimizer leaves as a call of a Java method: `Base64(bytes)` with option `chunked`, `BinaryStartsWith`,
-`BinaryEndsWith`, `BinaryContains`, `Encode` and `Decode` (UTF-8 only).
+`RegExpReplace(text)` with `python` and `pieces`; `RegExpExtract(text)` with `python`, `group` and `re2` (a pattern with
+named groups, or None); what the optimizer leaves as a call of a Java method: `Base64(bytes)` with option `chunked`,
+`BinaryStartsWith`, `BinaryEndsWith`, `BinaryContains`, `Encode` and `Decode` (UTF-8 only).
 """
 
 from __future__ import annotations
@@ -85,11 +85,12 @@ def _regexp_replace(tree: Tree, lowering: Lowering) -> Expr:
 @lowers("RegExpExtract")
 def _regexp_extract(tree: Tree, lowering: Lowering) -> Expr:
     text, pattern, group = arguments(tree, lowering)
-    python = rewrite(_pattern(tree, pattern)).python
+    regex = rewrite(_pattern(tree, pattern))
     number = constant(tree, "group", group)
-    if number is None or not 0 <= number <= re.compile(python, re.ASCII).groups:
+    if number is None or not 0 <= number <= re.compile(regex.python, re.ASCII).groups:
         raise UnsupportedPlan("expression RegExpExtract", f"the pattern has no group {number}")
-    return Call(_STRING, "RegExpExtract", (text,), (("python", python), ("group", number)))
+    options = (("python", regex.python), ("re2", regex.captures), ("group", number))
+    return Call(_STRING, "RegExpExtract", (text,), options)
 
 
 def _pattern(tree: Tree, expr: Expr) -> str:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from headway.dataflow.expr import Call
 from headway.kernels.expressions.registry import evaluates
 from headway.kernels.expressions.rowwise import per_distinct
+from headway.kernels.expressions.vectors import only, valid
 
 Args = Sequence[pa.Array]
 
@@ -43,7 +44,10 @@ def _replace(call: Call, args: Args) -> pa.Array:
 
 @evaluates("RegExpExtract")
 def _extract(call: Call, args: Args) -> pa.Array:
-    group = call.option("group")
+    group, named = call.option("group"), call.option("re2")
+    if named is not None:
+        found = pc.fill_null(pc.struct_field(pc.extract_regex(args[0], named), f"g{group}"), "")
+        return only(found, valid(args[0]))
     search = re.compile(call.option("python"), re.ASCII).search
 
     def first(text: str) -> str:

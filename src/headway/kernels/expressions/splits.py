@@ -23,12 +23,16 @@ _STRINGS = T.ArrayType(T.StringType())
 def _split(call: Call, args: Args) -> pa.Array:
     plain = call.option("plain")
     if plain is not None and is_constant(call, 1):
-        limit = constant(call, 1)
-        found = lists_of(pc.split_pattern(args[0], plain, max_splits=limit - 1 if limit > 0 else None))
-        return list_array(found.values, found.lengths, found.valid)
+        return _at(args[0], plain, constant(call, 1))
     pattern = re.compile(call.option("python"), re.ASCII)
     rows = zip(args[0].to_pylist(), args[1].to_pylist(), strict=True)
     return build([None if s is None or n is None else _cut(pattern, s, n) for s, n in rows], _STRINGS)
+
+
+def _at(text: pa.Array, separator: str, limit: int = 0) -> pa.Array:
+    """Cut at a separator that is plain text, into at most `limit` pieces if it is positive."""
+    found = lists_of(pc.split_pattern(text, separator, max_splits=limit - 1 if limit > 0 else None))
+    return list_array(found.values, found.lengths, found.valid)
 
 
 def _cut(pattern: re.Pattern[str], text: str, limit: int) -> list[str]:
@@ -47,6 +51,8 @@ def _cut(pattern: re.Pattern[str], text: str, limit: int) -> list[str]:
 
 @evaluates("StringSplitSQL")
 def _split_sql(call: Call, args: Args) -> pa.Array:
+    if constant(call, 1):
+        return _at(args[0], constant(call, 1))
     rows = zip(args[0].to_pylist(), args[1].to_pylist(), strict=True)
     return build([None if None in (s, by) else s.split(by) if by else [s] for s, by in rows], _STRINGS)
 

@@ -47,6 +47,25 @@ def _from_unix_time(call: Call, args: Args) -> pa.Array:
 
 
 def _written(call: Call, local: Vector, offsets: Vector) -> pa.Array:
+    """The texts. The times of a batch are mostly of few days, hours or minutes: where a pattern tells no finer parts,
+    one time of each is written."""
+    fields = call.option("fields")
+    unit = min((_unit(letter) for letter, _, _ in fields), default=DAY)
+    if unit < SECOND:
+        return _joined(call, local, offsets)
+    parts = pa.array(local // unit).dictionary_encode()
+    index = parts.indices.to_numpy()
+    some = np.empty(len(parts.dictionary), np.int64)
+    some[index] = local
+    return _joined(call, some, offsets).take(parts.indices)
+
+
+def _unit(letter: str) -> int:
+    """All times of one such unit have the same text for this letter."""
+    return 1 if letter == "S" or letter in _OFFSETS else _UNITS.get(letter, DAY)
+
+
+def _joined(call: Call, local: Vector, offsets: Vector) -> pa.Array:
     pieces = [
         _offset(offsets, *field) if field[0] in _OFFSETS else _piece(local, *_named(call, *field))
         for field in call.option("fields")
@@ -100,6 +119,8 @@ def _piece(local: Vector, letter: str, count: int, text: str) -> pa.Array:
     return pc.utf8_lpad(pc.cast(pa.array(_NUMBERS[letter](local)), pa.string()), count, "0")
 
 
+_UNITS = {"s": SECOND, "m": MINUTE, **dict.fromkeys("aHkKh", HOUR)}
+"""Of letters that do not tell of whole days."""
 _NUMBERS: dict[str, Callable[[Vector], Vector]] = {
     "M": lambda local: year_month_day(local // DAY)[1],
     "d": lambda local: year_month_day(local // DAY)[2],
