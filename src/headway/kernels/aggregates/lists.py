@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,11 @@ import pyarrow.compute as pc
 
 from headway.kernels import keys as plain_keys
 from headway.kernels.aggregates.base import Columns, Function, Grouping, Ints
+from headway.kernels.distinct import each_once
+from headway.kernels.expressions.vectors import numbers
 from headway.kernels.ranks import sort_keys
 
-_LONG = 64
-"""From so many values a list on, it is cheaper to look at each list by itself than at all together."""
+_INTEGRAL = (pa.types.is_integer, pa.types.is_timestamp, pa.types.is_duration, pa.types.is_date32)
 
 
 class CollectList(Function):
@@ -43,16 +43,13 @@ class CollectSet(CollectList):
     """collect_set: the same, each value once; NaN is one value, and so are -0.0 and 0.0."""
 
     def collect(self, columns: Columns, grouping: Grouping) -> Columns:
-        lists = concatenated(columns[0], grouping)
-        values = lists.values
+        lists = columns[0]
+        values = lists.flatten()
         plain = list(plain_keys.flatten(values))
-        if len(plain) == 1 and len(values) >= _LONG * len(lists):
-            offsets, once = each_once(lists.offsets.to_numpy(), plain[0])
-            return [lists_of(offsets, plain_keys.unflatten(values.type, iter([once])))]
-        groups = groups_of(lists)
-        first = np.sort(distinct(groups, plain)[0])
-        normal = plain_keys.unflatten(values.type, iter(plain)).take(pa.array(first))
-        return [of_groups(normal, groups[first], len(lists))]
+        normal = plain_keys.unflatten(values.type, iter(plain))
+        offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(lists).to_numpy())])
+        ends, where = each_once(_numbered(plain), offsets, grouping.ids, grouping.rows[grouping.offsets[:-1]])
+        return [lists_of(ends, normal.take(pa.array(where)))]
 
 
 class ListAgg(Function):
@@ -107,12 +104,6 @@ def concatenated(lists: pa.Array, grouping: Grouping) -> pa.Array:
     return lists_of(ends[grouping.offsets], ordered.flatten())
 
 
-def each_once(offsets: Ints, values: pa.Array) -> tuple[Ints, pa.Array]:
-    """Of every list, which is values[offsets[i] : offsets[i + 1]], each value where it came first, and offsets."""
-    pieces = [values.slice(begin, end - begin).unique() for begin, end in pairwise(offsets.tolist())]
-    return np.cumsum([0, *map(len, pieces)]), pa.concat_arrays(pieces)
-
-
 def groups_of(lists: pa.Array) -> Ints:
     """Which list each of the flat values belongs to."""
     return np.repeat(np.arange(len(lists)), pc.list_value_length(lists).to_numpy())
@@ -122,6 +113,19 @@ def of_groups(values: pa.Array, groups: Ints, count: int) -> pa.Array:
     """`count` lists of values, of which groups[i] has values[i]; values come group by group."""
     offsets = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
     return lists_of(offsets, values)
+
+
+def _numbered(plain: Sequence[pa.Array]) -> Ints:
+    """An integer for every row of plain columns, the same for equal rows and for no others."""
+    if len(plain) == 1 and not plain[0].null_count and any(test(plain[0].type) for test in _INTEGRAL):
+        return numbers(plain[0]).astype(np.int64)
+    codes = np.zeros(len(plain[0]), np.int64)
+    for column in plain:
+        if not pa.types.is_null(column.type):
+            encoded = column.dictionary_encode("encode")
+            codes = codes * max(len(encoded.dictionary), 1) + encoded.indices.to_numpy()
+            codes = pa.array(codes).dictionary_encode().indices.to_numpy().astype(np.int64)
+    return codes
 
 
 def distinct(groups: Ints, plain: Sequence[pa.Array], counts: pa.Array | None = None) -> tuple[Ints, Ints]:
