@@ -90,3 +90,17 @@ def test_tables_of_any_size(rows: int) -> None:
     joined = _joined(stream, table, [(0, 0)], "left")
     expected = [(k, k, k) if k is not None and 0 <= k < rows else (k, None, None) for k in [1, -5, 4999, None, 7]]
     assert list(zip(*(column.to_pylist() for column in joined.columns), strict=True)) == expected
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "semi", "anti"])
+@pytest.mark.parametrize("kind", [T.ByteType(), T.LongType()])
+def test_unique_integers_that_lie_close_together(spark: SparkSession, kind: T.DataType, how: str) -> None:
+    edge = 127 if isinstance(kind, T.ByteType) else 2**63 - 1
+    found = [edge, edge - 5, None, edge - 1, edge - 6, -edge - 1, 0, edge - 5, edge - 2]
+    stream = {"k": (kind, found), "a": (I, list(range(len(found))))}
+    table = {"j": (kind, [edge - 1, None, edge - 5, edge, edge - 3]), "b": (I, list(range(5)))}
+    view(spark, table_of(stream), "s")
+    view(spark, table_of(table), "t")
+    columns = [0, 1] if how in ("semi", "anti") else [0, 1, 2, 3]
+    kept = spark.sql(f"select * from s {'left ' if how in ('semi', 'anti') else ''}{how} join t on k = j").toArrow()
+    assert comparable(_joined(stream, table, [(0, 0)], how).select(columns)) == comparable(kept)

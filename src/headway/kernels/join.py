@@ -2,7 +2,8 @@
 
 1. Table rows lie sorted by the hash of their key; a directory over the hash's first bits, about one entry per row,
    says where each range begins. A probe looks at one range per stream row and compares what it finds, hash, then key.
-2. Null keys match nothing; NaN matches NaN and negative zero zero, as Spark normalises join keys.
+2. A key that is one integer, unique, and whose values lie close together, as ids do, tells the row by itself.
+3. Null keys match nothing; NaN matches NaN and negative zero zero, as Spark normalises join keys.
 """
 
 from __future__ import annotations
@@ -16,10 +17,44 @@ from headway.dataflow.expr import Expr
 from headway.dataflow.graph import StaticJoin
 from headway.dataflow.types import arrow_schema
 from headway.kernels.expressions.registry import evaluate
+from headway.kernels.expressions.vectors import numbers
 from headway.kernels.hashing import hash_plain
 from headway.kernels.keys import equal_rows, flatten_all
 
 Rows = npt.NDArray[np.int64]
+_SPARSE = 8
+"""So many places per row an array of rows by key may have."""
+
+
+class _Direct:
+    """Rows of a table by their key; see rule 2."""
+
+    def __init__(self, low: int, rows: Rows) -> None:
+        self._low = low
+        self._rows = rows
+
+    @classmethod
+    def of(cls, keys: list[pa.Array], present: Rows) -> _Direct | None:
+        """None if the keys are not such."""
+        if len(keys) != 1 or not pa.types.is_integer(keys[0].type) or not len(present):
+            return None
+        found = numbers(keys[0])[present].astype(np.int64)
+        low, span = int(found.min()), int(found.max()) - int(found.min()) + 1
+        if span > _SPARSE * len(found) + 1024:
+            return None
+        rows = np.full(span, -1)
+        rows[found - low] = present
+        return cls(low, rows) if np.count_nonzero(rows >= 0) == len(found) else None
+
+    def matches(self, keys: list[pa.Array], present: Rows) -> tuple[Rows, Rows]:
+        """Pairs of rows, of the stream and of the table."""
+        all_there = len(present) == len(keys[0])
+        found = numbers(keys[0]) if all_there else numbers(keys[0])[present]
+        # What is below the lowest key is far above the highest as an unsigned number.
+        at = (found.astype(np.int64) - self._low).view(np.uint64)
+        table = self._rows[np.minimum(at, np.uint64(len(self._rows) - 1))]
+        same = (table >= 0) & (at < len(self._rows))
+        return present[same], table[same]
 
 
 class StaticProbe:
@@ -35,6 +70,7 @@ class StaticProbe:
         ]
         self._table = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
         keys, present = _keys(join.table_keys, self._table)
+        self._direct = _Direct.of(keys, present)
         hashes = hash_plain(keys).view(np.uint64)[present]
         order = np.argsort(hashes, kind="stable")
         # Both are of the rows with a key, by hash.
@@ -58,6 +94,8 @@ class StaticProbe:
     def _matches(self, batch: pa.RecordBatch) -> tuple[Rows, Rows]:
         """Pairs of rows with equal keys, of the batch and of the table."""
         keys, present = _keys(self._join.stream_keys, batch)
+        if self._direct is not None:
+            return self._direct.matches(keys, present)
         hashes = hash_plain(keys).view(np.uint64)[present]
         entry = (hashes >> self._shift).astype(np.int64)
         starts, counts = self._starts[entry], self._starts[entry + 1] - self._starts[entry]
@@ -69,7 +107,8 @@ class StaticProbe:
         return stream[equal], self._rows[at[equal]]
 
     def _joined(self, batch: pa.RecordBatch, stream: Rows, table: pa.Array) -> pa.RecordBatch:
-        left = batch.take(pa.array(stream)).columns
+        as_they_came = len(stream) == batch.num_rows and bool((np.diff(stream) == 1).all())
+        left = (batch if as_they_came else batch.take(pa.array(stream))).columns
         return pa.RecordBatch.from_arrays(left + self._table.take(table).columns, schema=self._schema)
 
 
