@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import headway.kernels.expressions  # noqa: F401  registers the expressions
-from headway.dataflow.expr import Expr
 from headway.dataflow.graph import (
     Aggregate,
     Expand,
@@ -32,7 +32,8 @@ from headway.kernels.generate import generated
 from headway.kernels.groups import Groups
 from headway.kernels.join import StaticProbe
 from headway.kernels.observation import Observer
-from headway.kernels.partials import Partials, batch_of
+from headway.kernels.partials import Partials
+from headway.kernels.projection import FilteredProjection, Projection
 from headway.kernels.ranks import Ints, sort_keys
 from headway.kernels.sessions import SessionPartials
 from headway.kernels.user_code.steps import eval_step, map_step
@@ -46,7 +47,7 @@ class InterpretedChain:
     """The kernel of `chain`. See `api.ChainKernel`."""
 
     def __init__(self, chain: Chain) -> None:
-        self._steps = [_step(relation) for relation in chain.steps]
+        self._steps = _steps(chain)
         self._watermark = next((i for i, r in enumerate(chain.steps) if isinstance(r, Watermark)), None)
         self._event_time = next((r.column for r in chain.steps if isinstance(r, Watermark)), 0)
         self._groups = Groups(_partials(chain.aggregate)) if chain.aggregate else None
@@ -112,6 +113,19 @@ def latest(times: pa.Array) -> int | None:
     return highest
 
 
+def _steps(chain: Chain) -> list[Step]:
+    """A step for every relation, so that their places tell which is which."""
+    steps = [_step(relation) for relation in chain.steps]
+    for at, (filter, project) in enumerate(pairwise(chain.steps)):
+        if isinstance(filter, Filter) and isinstance(project, Project) and FilteredProjection.fits(project):
+            steps[at], steps[at + 1] = FilteredProjection(filter, project), _same
+    return steps
+
+
+def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
 def _step(relation: Relation) -> Step:
     build = _STEPS.get(type(relation))
     if build is None:
@@ -134,14 +148,14 @@ def _filter(relation: Filter) -> Step:
 
 @_builds(Project)
 def _project(relation: Project) -> Step:
-    schema = arrow_schema(relation.schema)
-    return lambda batch: _projected(relation.exprs, schema, batch)
+    return Projection(relation.exprs, len(relation.input.schema), arrow_schema(relation.schema))
 
 
 @_builds(Expand)
 def _expand(relation: Expand) -> Step:
-    schema = arrow_schema(relation.schema)
-    return lambda batch: pa.concat_batches([_projected(exprs, schema, batch) for exprs in relation.projections])
+    schema, width = arrow_schema(relation.schema), len(relation.input.schema)
+    projections = [Projection(exprs, width, schema) for exprs in relation.projections]
+    return lambda batch: pa.concat_batches([projected(batch) for projected in projections])
 
 
 @_builds(Generate)
@@ -168,7 +182,7 @@ def _limit(relation: Limit) -> Step:
 
 @_builds(Watermark)
 def _watermark(relation: Watermark) -> Step:
-    return lambda batch: batch
+    return _same
 
 
 @_builds(StaticJoin)
@@ -179,7 +193,3 @@ def _static_join(relation: StaticJoin) -> Step:
 _builds(Observe)(Observer)
 _builds(EvalPython)(eval_step)
 _builds(MapBatches)(map_step)
-
-
-def _projected(exprs: tuple[Expr, ...], schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch_of([evaluate(expr, batch) for expr in exprs], schema, batch.num_rows)

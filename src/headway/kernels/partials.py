@@ -21,6 +21,7 @@ from headway.kernels import keys as plain_keys
 from headway.kernels.aggregates import COLLECT, Columns, Function, Grouping, bind
 from headway.kernels.api import partial_schema
 from headway.kernels.expressions.registry import evaluate
+from headway.kernels.expressions.several import Several
 
 CHANGED = "changed"
 _ROW = "row"
@@ -44,6 +45,8 @@ class Partials:
         self._initial = [initial for function in self.functions for initial in function.initial]
         self._collecting = any(COLLECT in f.reductions for f in self.functions)
         self._aggregations = {flagged: self._aggregation(flagged) for flagged in (False, True)}
+        plain = [arg for call in aggregate.aggs if call.filter is None for arg in call.args]
+        self._plain_arguments = Several(plain, len(aggregate.input.schema))
         states = zip(self.functions, self._states, strict=True)
         self._widening = [(function, names) for function, names in states if function.widens]
         self._end = None if aggregate.event_key is None else sum(widths[: aggregate.event_key + 1]) - 1
@@ -51,8 +54,11 @@ class Partials:
     def lift(self, batch: pa.RecordBatch) -> pa.Table:
         """The groups of the rows of `batch`."""
         columns = self._plain_keys([batch.column(key.index) for key in self.aggregate.keys], batch.num_rows)
+        plain = iter(self._plain_arguments(batch))
         for function in self.functions:
-            columns += function.lift(_arguments(function.call, batch), batch.num_rows)
+            call = function.call
+            args = list(islice(plain, len(call.args))) if call.filter is None else _chosen_arguments(call, batch)
+            columns += function.lift(args, batch.num_rows)
         return self.merge(pa.Table.from_arrays(columns, self._names))
 
     def encode(self, partials: pa.RecordBatch) -> pa.Table:
@@ -175,10 +181,9 @@ def grouped(table: pa.Table, aggregation: acero.AggregateNodeOptions) -> pa.Tabl
     return acero.Declaration("aggregate", aggregation, inputs=[source]).to_table(use_threads=False)
 
 
-def _arguments(call: AggCall, batch: pa.RecordBatch) -> Columns:
+def _chosen_arguments(call: AggCall, batch: pa.RecordBatch) -> Columns:
     """The call's arguments, null in rows that its filter leaves out; only the other rows are evaluated."""
-    if call.filter is None:
-        return [evaluate(arg, batch) for arg in call.args]
+    assert call.filter is not None
     mask = pc.fill_null(evaluate(call.filter, batch), False)
     selected = batch.filter(mask)
     chosen = mask.to_numpy(zero_copy_only=False)
