@@ -52,6 +52,12 @@ def both_aggregates(left: DataFrame, right: DataFrame) -> DataFrame:
     return counts.join(counted(timed(left).where("v > 10")).select("window", "k", "s"), ["window", "k"], "left")
 
 
+def windows_of_arrays(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Windows of the rows that arrays of windows make."""
+    made = counted(timed(left)).select("window", F.explode(F.expr("sequence(k, k + n % 3)")).alias("k"))
+    return counted(made.select(F.window_time("window").alias("ts"), "k", F.lit(1).cast("long").alias("v")), "1 minute")
+
+
 def of_two_streams(left: DataFrame, right: DataFrame) -> DataFrame:
     sums = counted(timed(right, "100 seconds")).select("window", "k", "s")
     return counted(timed(left)).select("window", "k", "n").join(sums, ["window", "k"])
@@ -63,6 +69,7 @@ def without_duplicates(df: DataFrame) -> DataFrame:
 
 CHAINS: dict[str, Build] = {
     "windows of windows": windows_of_windows,
+    "windows, arrays, then windows": windows_of_arrays,
     "a join, then windows": lambda left, right: counted(near(timed(left), timed(right), "inner")),
     "an outer join, then windows": lambda left, right: counted(near(timed(left), timed(right, "60 seconds"), "left")),
     "two aggregates, then a join": both_aggregates,

@@ -87,6 +87,17 @@ def test_window_time_is_event_time(events: DataFrame) -> None:
     assert [f.event_time for f in lower(counts.select(F.window_time("window"), "count")).schema] == [True, False]
 
 
+@pytest.mark.parametrize("slide", ["20 seconds", "10 seconds"])
+def test_window_time_is_event_time_after_rows_of_arrays(events: DataFrame, slide: str) -> None:
+    """There the optimizer keeps nothing of the first window but its end."""
+    counts = (
+        events.groupBy(F.window("at", "10 seconds")).count().select("window", F.explode(F.sequence(F.lit(0), "count")))
+    )
+    again = lower(counts.groupBy(F.window(F.window_time("window"), "20 seconds", slide)).count()).plan
+    assert isinstance(again, Aggregate)
+    assert again.event_key == 0
+
+
 def test_a_session_window_is_the_last_key(events: DataFrame) -> None:
     query = lower(events.groupBy(F.session_window("at", "5 seconds"), "v").count())
     aggregate = query.plan.inputs[0]

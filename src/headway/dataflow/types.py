@@ -71,12 +71,14 @@ def nullable(spark_type: T.DataType) -> T.DataType:
 
 
 class Field(NamedTuple):
-    """A column of a relation. `event_time` is true where a watermark follows it (a timestamp, or a window of it)."""
+    """A column of a relation. `event_time` is true where a watermark follows it (a timestamp, or a window of it),
+    `window_end` where it is no more than the end of such a window."""
 
     name: str
     type: T.DataType
     nullable: bool = True
     event_time: bool = False
+    window_end: bool = False
 
 
 Schema = tuple[Field, ...]

@@ -19,7 +19,7 @@ from headway.frontend.expressions import Lowering
 from headway.frontend.expressions.leaves import spark_type
 from headway.frontend.plan import Plan, PlanNode
 from headway.frontend.tree import Tree
-from headway.frontend.windows import follows_event_time, time_window
+from headway.frontend.windows import ends_window, follows_event_time, time_window
 
 
 class Columns(Protocol):
@@ -127,7 +127,8 @@ def _shallow(value: Any) -> Hashable:
 
 def field_of(name: str, expr: Expr, schema: Schema) -> Field:
     """The output field of `expr` over rows of `schema`."""
-    return Field(name, expr.type, _nullable(expr, schema), follows_event_time(expr, schema))
+    time, end = follows_event_time(expr, schema), ends_window(expr, schema)
+    return Field(name, expr.type, _nullable(expr, schema), time, end)
 
 
 def _nullable(expr: Expr, schema: Schema) -> bool:

@@ -94,15 +94,24 @@ def follows_event_time(expr: Expr, schema: Schema) -> bool:
         return False
     if expr.function in ("TimeWindow", "SessionWindow"):
         return follows_event_time(expr.args[0], schema)
-    window = _window_of_window_time(expr)
-    return window is not None and follows_event_time(window, schema)
+    end = _end_in_window_time(expr)
+    return end is not None and ends_window(end, schema)
 
 
-def _window_of_window_time(expr: Call) -> Expr | None:
+def ends_window(expr: Expr, schema: Schema) -> bool:
+    """Whether `expr` is the end of a window of event time. The optimizer may keep no more of a window than that, for
+    `window_time` needs no more: it does so before an array becomes rows."""
+    if isinstance(expr, Column):
+        return schema[expr.index].window_end
+    if not isinstance(expr, Call) or expr.function != "GetStructField" or expr.option("ordinal") != 1:
+        return False
+    return follows_event_time(expr.args[0], schema)
+
+
+def _end_in_window_time(expr: Call) -> Expr | None:
     """`window_time(w)` is the last microsecond of w: its end as a number, minus one, as a timestamp again."""
-    path = ("PreciseTimestampConversion", "Subtract", "PreciseTimestampConversion", "GetStructField")
     at: Expr = expr
-    for function in path:
+    for function in ("PreciseTimestampConversion", "Subtract", "PreciseTimestampConversion"):
         if not isinstance(at, Call) or at.function != function:
             return None
         if function == "Subtract" and not (isinstance(at.args[1], Literal) and at.args[1].value == 1):
