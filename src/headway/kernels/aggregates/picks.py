@@ -100,11 +100,13 @@ class FirstOrLast(Function):
 
 def _best(column: pa.Array, grouping: Grouping, greatest: bool) -> pa.Array:
     """The row with the greatest (or least) value in every group, the last of equals; null where all are null."""
-    rank = ranks(column)
-    valid = valid_rows(column)
-    order = np.lexsort((rank if greatest else ~rank, valid, grouping.ids))
-    best = order[grouping.offsets[1:] - 1]
-    return _indices(best, valid[best])
+    rank, valid = ranks(column), valid_rows(column)
+    rows, starts = grouping.rows, grouping.offsets[:-1]
+    by_group = np.where(valid, rank if greatest else ~rank, np.iinfo(np.int64).min)[rows]
+    most = np.repeat(np.maximum.reduceat(by_group, starts), np.diff(grouping.offsets))
+    places = np.where((by_group == most) & valid[rows], np.arange(len(rows)), -1)
+    last = np.maximum.reduceat(places, starts)
+    return _indices(rows[last], last >= 0)
 
 
 def _indices(rows: Ints, present: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Array:
