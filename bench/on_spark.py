@@ -5,6 +5,8 @@
 2. The rate source gives rows by whole seconds. A row counts as arrived when its second is over, so that the source's
    grain is not held against Spark.
 3. An event takes effect when the micro-batch that has it commits.
+4. Nothing counts before the first micro-batch has committed and a while has passed: what starting costs is not Spark's
+   speed, nor is what it catches up with then. At least three micro-batches count, however long they take.
 """
 
 from __future__ import annotations
@@ -25,6 +27,11 @@ from bench.workload import Workload
 from headway.java import ensure_java
 
 WARM_UP = 6.0
+"""Seconds from the first micro-batch on."""
+FEWEST = 3
+"""Micro-batches that count at least."""
+PATIENCE = 90.0
+"""Seconds that are waited for a micro-batch more: who makes none by then does not follow."""
 
 
 class Batch(NamedTuple):
@@ -68,16 +75,18 @@ class OnSpark:
         t0_us = int(time.time() * 1e6)
         names = [f"{self._workload.name}_{self._trials}_{number}" for number in range(self._queries)]
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            running = [self._start(name, rate, t0_us, f"{folder}/{name}") for name in names]
+            running = {Path(folder, name): self._start(name, rate, t0_us, f"{folder}/{name}") for name in names}
             try:
+                _made(running, 1, 0.0)
                 time.sleep(WARM_UP)
                 began = time.time()
                 time.sleep(seconds)
-                batches = [_batches(one, Path(folder) / name, began) for one, name in zip(running, names, strict=True)]
+                batches = _made(running, FEWEST, began)
+                took = time.time() - began
             finally:
-                for one in running:
+                for one in running.values():
                     one.stop()
-            return self._judge(batches, names, rate, t0_us, seconds)
+            return self._judge(batches, names, rate, t0_us, took)
 
     def _start(self, name: str, rate: int, t0_us: int, checkpoint: str) -> Any:
         frame = self._workload.query(self._workload.on_spark(rate, t0_us))
@@ -103,12 +112,22 @@ class OnSpark:
         self._spark.stop()
 
 
+def _made(running: dict[Path, Any], fewest: int, since: float) -> list[list[Batch]]:
+    """The micro-batches with rows that committed after `since`, when every query (by its checkpoint) has so many; when
+    patience ends, those that there are."""
+    until = time.time() + PATIENCE
+    while True:
+        found = [_batches(query, checkpoint, since) for checkpoint, query in running.items()]
+        if min(map(len, found)) >= fewest or time.time() >= until:
+            return found
+        time.sleep(0.5)
+
+
 def _batches(query: Any, checkpoint: Path, since: float) -> list[Batch]:
     """The micro-batches with rows that committed after `since`; seconds count from the source's start and are made
     absolute."""
     if query.exception() is not None:
         raise query.exception()
-    started = int((checkpoint / "sources" / "0" / "0").read_text().split("\n")[-1]) / 1000
     found = []
     for progress in query.recentProgress:
         source = progress["sources"][0]
@@ -116,8 +135,14 @@ def _batches(query: Any, checkpoint: Path, since: float) -> list[Batch]:
         trigger = datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00")).timestamp()
         committed = trigger + progress["durationMs"]["triggerExecution"] / 1000
         if last > first and committed >= since:
-            found.append(Batch(committed, started + first, started + last))
+            began = _began(checkpoint)
+            found.append(Batch(committed, began + first, began + last))
     return found
+
+
+def _began(checkpoint: Path) -> float:
+    """When the source began; it is told with the first micro-batch."""
+    return int((checkpoint / "sources" / "0" / "0").read_text().split("\n")[-1]) / 1000
 
 
 def _keeps_up(batches: list[Batch]) -> bool:
