@@ -2,6 +2,8 @@
 
 import os
 import signal
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,14 @@ ROWS = 300
 
 def pids(hw: Headway) -> list[int]:
     return [hello.pid for hello in hw._runtime.coordinator.hellos()]
+
+
+def kill(hw: Headway, number: int) -> None:
+    """One of the nodes, as soon as all are there."""
+    while len(running := pids(hw)) < hw.nodes:
+        time.sleep(0.01)
+    with suppress(ProcessLookupError):  # it has just been killed, and nobody has noticed
+        os.kill(running[number % hw.nodes], signal.SIGKILL)
 
 
 def test_no_row_is_lost_or_doubled(spark: SparkSession, hw: Headway, broker: Broker, tmp_path: Path) -> None:
@@ -37,7 +47,7 @@ def test_no_row_is_lost_or_doubled(spark: SparkSession, hw: Headway, broker: Bro
         for step in range(6):
             broker.send(source, *range(step * ROWS, (step + 1) * ROWS), partition=step % 3)
             if step in (0, 3, 4):
-                os.kill(pids(hw)[step % 2], signal.SIGKILL)
+                kill(hw, step)
             if step == 2:
                 queries[1].processAllAvailable()
         for query in queries:
