@@ -1,22 +1,24 @@
-"""Results in files of lines: what a benchmark's query wrote, to be compared with the exact answer.
+"""Results in files: what a benchmark's query wrote, to be compared with the exact answer.
 
-A memory table would be filled through the JVM, whose work at a window's end would be measured beside ours.
+A memory table would be filled through the JVM, whose work at a window's end would be measured beside ours. For the
+same reason rows are written as they are, and become lines when they are read.
 """
 
 from __future__ import annotations
 
-import json
+import pickle
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+_PARTIAL = ".partial"
 Line = tuple[Any, ...]
 """A result, its fields in order: structs are their fields, timestamps are microseconds, decimals are text."""
 
 
 class Lines:
-    """A `foreach` writer: a line per result, in a file per operator and epoch."""
+    """A `foreach` writer: the rows of an operator and epoch in a file."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -31,7 +33,9 @@ class Lines:
 
     def close(self, error: Exception | None) -> None:
         if error is None:
-            self._path.write_text("".join(json.dumps(flat(row)) + "\n" for row in self._rows))
+            partial = self._path.with_suffix(_PARTIAL)
+            partial.write_bytes(pickle.dumps(self._rows))
+            partial.rename(self._path)
 
 
 def flat(row: Any) -> list[Any]:
@@ -55,8 +59,9 @@ def micros(at: datetime) -> int:
 
 def read_lines(folder: Path) -> list[Line]:
     """What a query wrote, epoch by epoch: of results that replace each other, the newest is the last."""
-    files = sorted(folder.iterdir(), key=lambda file: int(file.name.rpartition("-")[2]))
-    return [tuple(json.loads(line)) for file in files for line in file.read_text().splitlines()]
+    whole = [file for file in folder.iterdir() if file.suffix != _PARTIAL]
+    files = sorted(whole, key=lambda file: int(file.name.rpartition("-")[2]))
+    return [tuple(flat(row)) for file in files for row in pickle.loads(file.read_bytes())]
 
 
 def windows(lines: list[Line]) -> tuple[dict[tuple[int, int], Any], bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from math import inf
 from typing import Any
 
@@ -71,6 +71,7 @@ class Build:
         """Those of user code that does not run here."""
         self.remote_ports: dict[tuple[int, int, int, int], RemotePort] = {}
         """By upstream stage, stage, which of its inputs it is, and node."""
+        self.schema_into = cache(self._schema_into)
 
     def build(self, transmit: Transmit, to_driver: Callable[[int, Message], None]) -> None:
         stages = self.deployment.stages
@@ -177,7 +178,7 @@ class Build:
                 tables = [State(read_state(deployment.checkpoint, file)) for file in files]
                 operator.restore(tables + [State(value=value) for value in values])
 
-    def schema_into(self, stage: int, number: int) -> pa.Schema:
+    def _schema_into(self, stage: int, number: int) -> pa.Schema:
         """The schema of rows that come to the input `number` of `stage` from other nodes."""
         target = self.deployment.stages[stage]
         if target.inputs[number].kind == "marks":
