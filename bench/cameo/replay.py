@@ -41,7 +41,7 @@ def replay(trials: Trials, policies: dict[str, Choice]) -> None:
 def _measured(trials: Trials, policies: dict[str, Choice], jobs: list[Job], path: Path) -> dict[str, dict[str, Group]]:
     """By policy, what each group did on the running jobs; what ran under the first is recorded in `path`.
 
-    From the beginning: what a late record shows waited for before it began."""
+    The record begins early: later, most of what runs has waited since before it."""
     chosen = {name: make_policy(policy, conf) for name, (policy, conf) in policies.items()}
     groups: dict[str, dict[str, Group]] = {}
     with trials.cluster.trial(next(iter(chosen.values())), jobs) as trial:
