@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", help="file to append results to")
     parser.add_argument("--plot", help="PNG to draw; default: beside the JSON")
     parser.add_argument("--seconds", type=float, help="length of each measured run on real nodes")
+    parser.add_argument("--capacity", type=float, help="rows/s of bulk jobs that the real nodes take; else measured")
     parser.add_argument("--policies", help="by commas, instead of the figure's own")
     parser.add_argument("--real", action="store_true", help="real nodes only")
     parser.add_argument("--simulate", action="store_true", help="the simulator only")
@@ -48,7 +49,8 @@ def _policies(figure: Figure, options: argparse.Namespace) -> tuple[str, ...]:
 def _real(figure: Figure, options: argparse.Namespace) -> list[CameoResult]:
     if figure.real is None:
         return []
-    trials = Trials(f"cameo-{options.figure}", options.seconds or figure.seconds, _say)
+    seconds = options.seconds or figure.seconds
+    trials = Trials(f"cameo-{options.figure}", seconds, _say, capacity=options.capacity)
     try:
         figure.real(trials, choices(_policies(figure, options)))
     finally:

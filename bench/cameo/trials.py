@@ -39,11 +39,20 @@ Choice = tuple[Any, dict[str, str]]
 class Trials:
     """Real nodes for one experiment; `say` takes lines for people."""
 
-    def __init__(self, workload: str, seconds: float, say: Callable[[str], None], nodes: int = 2) -> None:
+    def __init__(
+        self,
+        workload: str,
+        seconds: float,
+        say: Callable[[str], None],
+        nodes: int = 2,
+        capacity: float | None = None,
+    ) -> None:
         self.workload = workload
         self.seconds = seconds
         self.say = say
         self.nodes = nodes
+        self._capacity = capacity
+        """Of bulk jobs, if it is known."""
         self.results: list[CameoResult] = []
 
     @cached_property
@@ -56,6 +65,8 @@ class Trials:
 
     def capacity(self, jobs: list[Job] | None = None, nodes: int | None = None) -> float:
         """Rows/s that the nodes take of such jobs (bulk ones by default) when there is always more."""
+        if jobs is None and nodes is None and self._capacity is not None:
+            return self._capacity
         chosen = [flooded(job) for job in jobs or [bulk(n, 1e6) for n in range(CALIBRATION_JOBS)]]
         groups = self.cluster.run("fifo", chosen, CALIBRATION_SECONDS, nodes)
         rows_per_s = sum(group.rows_per_s for group in groups.values())
