@@ -19,9 +19,9 @@ from headway.checkpoint import Checkpoint
 from headway.connectors.api import Sink, SinkContext
 from headway.connectors.sinks import open_sink, table_sink
 from headway.connectors.sources import open_source
-from headway.dataflow.graph import Aggregate, Relation
 from headway.dataflow.query import QuerySpec
 from headway.dataflow.stages import WatermarkPolicy
+from headway.dataflow.windows import groups_end
 from headway.errors import FallbackWarning, InvalidOption, UnsupportedPlan
 from headway.frontend import LoweredQuery, explain, lower
 from headway.gateway import jvm_method
@@ -108,8 +108,8 @@ def _launch_native(
     if settings.cluster_by:
         raise UnsupportedPlan("clusterBy")
     lowered = lower(settings.df)
-    if settings.output_mode.lower() == "append":
-        _check_groups_end(lowered.plan)
+    if settings.output_mode.lower() == "append" and not groups_end(lowered.plan):
+        raise UnsupportedPlan("aggregation in append mode", "none of its groups' columns is seen to be an event time")
     for source in lowered.sources:
         open_source(source)
     known = checkpoints.query_id(checkpoint)
@@ -126,14 +126,6 @@ def _launch_native(
     running.add_progress_callback(lambda progress, idle: streams.progressed(as_pyspark(progress), idle))
     streams.started(query, checkpoint.discard)
     return query
-
-
-def _check_groups_end(relation: Relation) -> None:
-    """In append mode a group leaves when it ends: where none ever does, a query would say nothing, for ever."""
-    if isinstance(relation, Aggregate) and relation.event_key is None:
-        raise UnsupportedPlan("aggregation in append mode", "none of its groups' columns is seen to be an event time")
-    for below in relation.inputs:
-        _check_groups_end(below)
 
 
 def _sink(spark: SparkSession, settings: WriteSettings, format: str, lowered: LoweredQuery, id: str) -> Sink:

@@ -133,13 +133,3 @@ def test_a_checkpoint_of_spark_goes_on_in_spark(hw: Headway, rate: DataFrame, tm
         query = hw.writeStream(rate).format("noop").option("checkpointLocation", str(tmp_path)).start()
     query.stop()
     assert (query.engine, query.id) == ("spark", spark_query.id)
-
-
-def test_groups_that_never_end_are_not_waited_for(hw: Headway, spark: SparkSession) -> None:
-    rows = spark.readStream.format("rate").load().groupBy("value").count()
-    spark.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
-    try:
-        with pytest.raises(UnsupportedPlan, match="append mode"):
-            hw.writeStream(rows).format("noop").start(fallback=False)
-    finally:
-        spark.conf.unset("spark.sql.streaming.unsupportedOperationCheck")

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from headway.dataflow.expr import Call
 from headway.dataflow.graph import Aggregate, Expand, Project, Relation
+from headway.dataflow.windows import groups_end
 from headway.frontend import lower
 from headway.kernels.expressions import evaluate
 
@@ -182,3 +183,11 @@ def _table() -> pa.Table:
 
 def _rows() -> pa.RecordBatch:
     return _table().to_batches()[0]
+
+
+def test_groups_end_by_their_event_time(events: DataFrame) -> None:
+    windows = events.groupBy(F.window("at", "10 seconds"), "v").count()
+    assert groups_end(lower(windows).plan)
+    assert groups_end(lower(windows.groupBy("window").count()).plan)
+    assert not groups_end(lower(events.groupBy("v").count()).plan)
+    assert not groups_end(lower(events.groupBy(F.window("local", "10 seconds")).count()).plan)

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from pyspark.sql.types import StructType
 
 from headway.dataflow.expr import Call, Column, Expr, walk
-from headway.dataflow.graph import Expand, Filter, Project, Relation, Watermark
+from headway.dataflow.graph import Aggregate, Expand, Filter, Project, Relation, Watermark
 from headway.kernels.api import Chain
 from headway.scheduling.progress import Windows
+
+
+def groups_end(relation: Relation) -> bool:
+    """Whether the groups of every aggregation end by the watermark. In append mode those that never end say nothing."""
+    ends = not isinstance(relation, Aggregate) or relation.event_key is not None
+    return ends and all(groups_end(below) for below in relation.inputs)
 
 
 def waits_for_watermark(chain: Chain, output_mode: str) -> bool:
