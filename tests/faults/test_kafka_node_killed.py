@@ -1,12 +1,9 @@
 """Kafka to files and to Kafka, exactly once, while a node's process is killed with SIGKILL."""
 
-import os
-import signal
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from node_processes import kill, pids
 from pyspark.sql import SparkSession
 
 from headway import Headway
@@ -14,18 +11,6 @@ from kafka_broker import Broker
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]  # the first time, the broker has to be fetched
 ROWS = 300
-
-
-def pids(hw: Headway) -> list[int]:
-    return [hello.pid for hello in hw._runtime.coordinator.hellos()]
-
-
-def kill(hw: Headway, number: int) -> None:
-    """One of the nodes, as soon as all are there."""
-    while len(running := pids(hw)) < hw.nodes:
-        time.sleep(0.01)
-    with suppress(ProcessLookupError):  # it has just been killed, and nobody has noticed
-        os.kill(running[number % hw.nodes], signal.SIGKILL)
 
 
 def test_no_row_is_lost_or_doubled(spark: SparkSession, hw: Headway, broker: Broker, tmp_path: Path) -> None:

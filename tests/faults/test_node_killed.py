@@ -1,9 +1,8 @@
 """A node's process is killed with SIGKILL; its queries go on from their last checkpoint, others stay right too."""
 
-import os
-import signal
 from pathlib import Path
 
+from node_processes import kill, pids
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -11,10 +10,6 @@ from headway import Headway
 from headway.testing import MemoryStream
 
 ROWS = 200
-
-
-def pids(hw: Headway) -> list[int]:
-    return [hello.pid for hello in hw._runtime.coordinator.hellos()]
 
 
 def test_no_row_is_lost_or_doubled(spark: SparkSession, hw: Headway, tmp_path: Path) -> None:
@@ -38,7 +33,7 @@ def test_no_row_is_lost_or_doubled(spark: SparkSession, hw: Headway, tmp_path: P
             if step == 2:
                 queries[0].processAllAvailable()
             if step in (3, 5):
-                os.kill(pids(hw)[-1], signal.SIGKILL)
+                kill(hw, -1)
         for query in queries:
             query.processAllAvailable()
             assert query.exception() is None
