@@ -36,9 +36,9 @@ SHORTEST_TURN = 4.0
 TOLD = 2.5
 """Seconds after which what happened before a change of policy has been told: nodes report every second, and so do
 progresses."""
-CONF = {"headway.compile": "first", "headway.idleTimeout": "1 hour", "headway.checkpointInterval": "5 seconds"}
-"""A source whose rows wait in an overloaded node is not idle: its rows would be late when they come. The driver, which
-shares the cores here, keeps out of the way: dozens of queries every other second would be its work."""
+CONF = {"headway.compile": "first", "headway.checkpointInterval": "5 seconds"}
+"""The driver, which shares the cores here, keeps out of the way: dozens of queries every other second would be its
+work."""
 
 
 class Job(Protocol):

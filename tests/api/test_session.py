@@ -2,9 +2,6 @@
 
 import logging
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,33 +45,3 @@ def test_bad_arguments(spark: SparkSession, argument: Any) -> None:
 def test_one_headway_per_application(hw: Headway, spark: SparkSession) -> None:
     with pytest.raises(HeadwayError, match="already"):
         headway.start(spark)
-
-
-WITHOUT_A_SESSION = """
-import headway
-with headway.start(nodes=1) as hw:
-    print("master", hw.spark.sparkContext.master)
-    df = hw.spark.readStream.format("rate").option("rowsPerSecond", 100).load()
-    query = hw.writeStream(df).format("memory").queryName("rows").start(fallback=False)
-    query.processAllAvailable()
-    query.stop()
-    another = hw.writeStream(df).format("noop")
-    hw.stop()
-    hw.stop()
-from pyspark import SparkContext
-print("context", SparkContext._active_spark_context)
-try:
-    another.start()
-except headway.HeadwayError as error:
-    print("after stop:", error)
-"""
-
-
-@pytest.mark.long
-def test_without_a_session_a_local_one_is_made_and_stopped(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", WITHOUT_A_SESSION]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=280)
-    assert done.returncode == 0, done.stderr
-    assert "master local[3]" in done.stdout
-    assert "context None" in done.stdout
-    assert "headway.start() again" in done.stdout

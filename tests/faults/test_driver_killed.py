@@ -44,10 +44,7 @@ def kill_after_rows(program: "subprocess.Popen[str]", lines: int) -> None:
 def test_no_row_is_lost_or_doubled(spark: SparkSession, tmp_path: Path) -> None:
     source, output, checkpoints = (tmp_path / name for name in ("in", "out", "checkpoints"))
     source.mkdir()
-    for number in range(10):
-        add_file(source, number)
-    kill_after_rows(start(source, output, checkpoints), lines=1)
-    for number in range(10, 14):
+    for number in range(14):
         add_file(source, number)
     kill_after_rows(start(source, output, checkpoints), lines=3)
     for number in range(14, 16):

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 REPORTED_EVERY = 1.0
 """Nodes tell so often what has happened."""
+LEAD = 0.02
+"""Seconds. A drain is asked for so much ahead: all nodes know of it before they read what comes later."""
 
 
 class Life(enum.Enum):
@@ -266,7 +268,7 @@ class RunningQuery:
             self._next_barrier = now + self._interval
             self._stirred = self._always_stirred
             self._draining, self._drains = self._drains, []
-            self._epoch = _Epoch(Barrier(self._next_epoch, bool(self._draining)))
+            self._epoch = _Epoch(Barrier(self._next_epoch, bool(self._draining), now + LEAD))
             self._tell(protocol.Inject(self.number, self._epoch.barrier))
         if self.life is not Life.ENDED and self._measured.due() <= now:
             self._make_progress(now)

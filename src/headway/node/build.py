@@ -192,16 +192,18 @@ class Build:
         consumers = [s for s in self.deployment.stages if any(edge.upstream == stage.id for edge in s.inputs)]
         columns = {event_column(s.chain) for s in consumers if isinstance(s, ChainStage)}
         column = columns.pop() if len(columns) == 1 else None
+        idle_after = self.deployment.idle_after
         if hasattr(plan.connector, "consume"):
             share = (self._rank, len(self.deployment.members))
-            return ConsumeOperator(self.host, stage.id, plan, share, column)
+            return ConsumeOperator(self.host, stage.id, plan, share, column, idle_after)
         mine = [(i, p) for i, p in enumerate(plan.positions) if i % len(self.deployment.members) == self._rank]
         partitions = [(i, plan.connector.open(p)) for i, p in mine]  # type: ignore[union-attr]
-        return InlineOperator(self.host, stage.id, plan.key, partitions, plan.description, column)
+        return InlineOperator(self.host, stage.id, plan.key, partitions, plan.description, column, idle_after)
 
     def plan(self, stage: PlanStage) -> Operator:
         plan = self.deployment.sources[stage.id]
-        return PlanOperator(self.host, stage.id, plan.key, plan.connector, plan.start)  # type: ignore[arg-type]
+        connector, idle_after = plan.connector, self.deployment.idle_after
+        return PlanOperator(self.host, stage.id, plan.key, connector, plan.start, idle_after)  # type: ignore[arg-type]
 
     def read(self, stage: ReadStage) -> Operator:
         plan = self.deployment.sources[stage.inputs[0].upstream]

@@ -29,12 +29,19 @@ class Watermark(NamedTuple):
     rounds: tuple[tuple[str, int], ...] = ()
     steps: tuple[tuple[int, int | None, bool], ...] = ()
 
+    @property
+    def of_partition(self) -> bool:
+        """Whether this is what an inline source says of one partition: that there is one, or that nothing comes."""
+        return self.value is None and not self.rounds and not self.steps
+
 
 class Barrier(NamedTuple):
-    """The end of an epoch. A draining barrier comes when the source has given all that was there."""
+    """The end of an epoch. A draining barrier comes when a source has given all that was there when it was `asked` for,
+    and before it gives what came later: so all nodes stop at the same time, and none is ahead of another."""
 
     epoch: int
     drain: bool
+    asked: float = 0.0
 
 
 NOTHING = Spent()

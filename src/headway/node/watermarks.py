@@ -2,7 +2,9 @@
 
 1. At a watermark step, every source partition has its own watermark: its highest event time less the delay. The step's
    is the least of its partitions. A partition that was silent for a while does not hold back the others, nor does one
-   whose rows have no event time or are filtered before the step; when all are silent, the highest counts.
+   whose rows have no event time or are filtered before the step; when all are silent, the highest counts. How long
+   that was goes by when the source was read, and that there was nothing to read the source itself says, in the order
+   of its rows: those of a node that was busy with other things are waited for, however long.
 2. Where the channels of several nodes meet, the same, step by step; then the least of all steps counts, idle or not,
    as Spark has it: a silent stream is waited for, a silent partition is not. A watermark never goes back. A user may
    have the highest of the streams' watermarks count instead.
@@ -56,67 +58,79 @@ class SourceWatermark:
         """The partitions' highest times that may be told: all for inline sources, those of ended rounds else."""
         self._ended: dict[Hashable, deque[tuple[Rounds, dict[Partition, int]]]] = {}
         """By channel, the rounds that it is through and others are not, and what its highest times were then."""
+        self._silent: set[Partition] = set()
+        self._idle: set[Hashable] = set()
+        """Channels whose source has given all that was there: their partitions are silent."""
         self._told: int | None = None
         self._least: Partition | None = None
         """The partition that held the watermark back when it was computed last; only its rows can move it."""
-        self._holds_until = -inf
-        """Until then no partition falls silent that was not; -inf: something has changed."""
+        self._holds = False
+        """Whether what was computed last still counts."""
 
     def expect(self, partition: Partition, now: float) -> None:
         """A partition that will give rows: until it does or falls silent, it holds the watermark back."""
         self._settled.setdefault(partition, None)
         self._heard.setdefault(partition, now)
-        self._holds_until = -inf
+        self._silent.discard(partition)
+        self._holds = False
 
-    def observe(self, partition: Partition, highest: int | None, now: float, in_round: bool) -> None:
-        """Rows of `partition` were seen, the latest at `highest`. `in_round`: they count when the round ends."""
-        self._heard.setdefault(partition, now)
+    def silence(self, partition: Partition) -> None:
+        """There is nothing more in a partition, for now or for long."""
+        self._settled.setdefault(partition, None)
+        self._silent.add(partition)
+        self._holds = False
+
+    def observe(self, partition: Partition, highest: int | None, read: float, in_round: bool) -> None:
+        """Rows of `partition` were read then, the latest at `highest`. `in_round`: they count when the round ends."""
+        heard = self._heard.setdefault(partition, read)
         if highest is not None:
-            self._heard[partition] = now
+            self._heard[partition] = max(read, heard)
             self._highest[partition] = max(highest, self._highest.get(partition, highest))
+            self._speaks(partition)
+        elif read - heard >= self._idle_after and partition not in self._silent:
+            self.silence(partition)
         if not in_round:
             if partition == self._least or partition not in self._settled:
-                self._holds_until = -inf
+                self._holds = False
             self._settled[partition] = self._highest.get(partition)
 
-    def end_round(self, channel: Hashable, rounds: Rounds, reached: Mapping[str, int]) -> None:
-        """`channel` is through `rounds`. What it gave in them counts when all channels are: so far are they."""
+    def _speaks(self, partition: Partition) -> None:
+        if partition in self._silent:
+            self._silent.remove(partition)
+            self._holds = False
+
+    def end_round(
+        self, channel: Hashable, rounds: Rounds, reached: Mapping[str, int], found: float, idle: bool = False
+    ) -> None:
+        """`channel` is through `rounds`, the last found then; `idle`: which was all there is. What it gave in them
+        counts when all channels are: so far are they."""
         seen = {partition: highest for partition, highest in self._highest.items() if partition[0] == channel}
         self._ended.setdefault(channel, deque()).append((rounds, seen))
         for ended in self._ended.values():
             while ended and all(round <= reached.get(origin, 0) for origin, round in ended[0][0]):
                 self._settled.update(ended.popleft()[1])
-        self._holds_until = -inf
+        self._silent |= {p for p, heard in self._heard.items() if p[0] == channel and found - heard >= self._idle_after}
+        (self._idle.add if idle else self._idle.discard)(channel)
+        self._holds = False
 
-    def current(self, now: float, all_idle: bool = False) -> tuple[int | None, bool]:
-        """The watermark and whether every partition is silent. `all_idle`: the source has given all that was there."""
-        if now < self._holds_until and not all_idle:
+    def current(self) -> tuple[int | None, bool]:
+        """The watermark and whether every partition is silent."""
+        if self._holds:
             return self._told, False
-        silent = {p: all_idle or now - self._heard[p] >= self._idle_after for p in self._settled}
+        silent = {p: p in self._silent or p[0] in self._idle for p in self._settled}
         value, idle = combine(
             (None if highest is None else highest - self.delay, silent[p]) for p, highest in self._settled.items()
         )
         if value is not None and (self._told is None or value > self._told):
             self._told = value
-        self._remember(now, any(silent.values()))
+        # Rows of a partition that is ahead of another change nothing: what was computed holds for them.
+        self._holds = bool(silent) and not any(silent.values())
+        self._least = min(self._settled, key=self._behind, default=None)
         return self._told, idle
-
-    def _remember(self, now: float, some_silent: bool) -> None:
-        """Rows of a partition that is ahead of another change nothing: what was computed holds for them."""
-        if some_silent or not self._settled:
-            self._holds_until = -inf
-            return
-        self._least = min(self._settled, key=self._behind)
-        self._holds_until = min(self._heard.values()) + self._idle_after
 
     def _behind(self, partition: Partition) -> float:
         highest = self._settled[partition]
         return -inf if highest is None else highest
-
-    def next_silence(self, now: float) -> float | None:
-        """When the next partition falls silent if it gives nothing more; None if none is left that could."""
-        ends = [heard + self._idle_after for heard in self._heard.values()]
-        return min((end for end in ends if end > now), default=None)
 
     def restore(self, told: int) -> None:
         """Go on from a watermark that was told before a restart."""

@@ -91,6 +91,10 @@ class Turns:
             return None
         return operator
 
+    def taken(self, now: float, worker: int) -> float:
+        """How long the worker's turn has taken."""
+        return now - self._began[worker]
+
     def end(self, worker: int) -> None:
         """The worker's turn is over."""
         self._operators.pop(worker, None)

@@ -26,6 +26,8 @@ from headway.scheduling.api import Policy, Queue
 from headway.scheduling.contexts import Converter, PriorityContext
 from headway.scheduling.queue import GRAIN, PATIENCE, SHARE, PriorityQueue
 
+STEADY = 1 / 64
+"""Who runs goes on for a while if nobody is more urgent by more than this part of its target."""
 STEPS = 64
 """The time at which a window is expected to be complete is known to this part of its slide, on the early side."""
 
@@ -142,4 +144,4 @@ class Deadlines(Policy):
         return PriorityContext(t, priority, p, t, converter.latency, converter.query, tag)
 
     def queue(self, workers: int = 1) -> Queue:
-        return PriorityQueue(self._grain, self._patience, self._share, workers=workers)
+        return PriorityQueue(self._grain, self._patience, self._share, workers=workers, steady=STEADY)

@@ -21,7 +21,7 @@ from typing import Any
 
 from headway.scheduling.api import Queue
 from headway.scheduling.contexts import PriorityContext
-from headway.scheduling.deadlines import coarse
+from headway.scheduling.deadlines import STEADY, coarse
 from headway.scheduling.enjima import weight
 from headway.scheduling.flow import flow_of
 from headway.scheduling.llf import Llf
@@ -87,4 +87,4 @@ class Slack(OutputCosts, Llf):
         return coarse(super().urgency(t, latency, cost, path), latency / STEPS)
 
     def queue(self, workers: int = 1) -> Queue:
-        return SlackQueue(self._grain, self._patience, self._share, workers=workers)
+        return SlackQueue(self._grain, self._patience, self._share, workers=workers, steady=STEADY)

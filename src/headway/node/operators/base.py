@@ -24,7 +24,7 @@ from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.host import Host, State
 from headway.node.outputs import Output
 from headway.node.ports import Channel, ChannelKey, Port
-from headway.node.watermarks import InputWatermark
+from headway.node.watermarks import NOTHING, InputWatermark
 from headway.observe.misses import Spent
 from headway.scheduling import Converter, PriorityContext, Profile
 from headway.scheduling.contexts import EARLIEST
@@ -270,6 +270,9 @@ class Operator:
             self._align(channel, message.barrier)
         elif message.marker:
             self.on_marker(message)
+        elif message.watermark is not None and message.watermark.of_partition:
+            self.inputs.update(channel.key, NOTHING)
+            self.broadcast(message)  # to a watermark step that may follow
         elif message.watermark is not None and self.inputs.update(channel.key, message.watermark):
             self.on_watermark(message)
 

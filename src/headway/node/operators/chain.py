@@ -116,14 +116,16 @@ class ChainOperator(Operator):
         super()._take(channel, message)
 
     def _source_watermark(self, channel: Channel, message: Message, watermark: Watermark) -> None:
-        assert self._event_time is not None
-        now = self.host.now()
+        known, partition = self._event_time, (channel.key, message.partition)
+        assert known is not None
         if watermark.rounds:
-            self._event_time.end_round(channel.key, watermark.rounds, dict(self.inputs.current.rounds))
-        elif not watermark.idle:
-            self._event_time.expect((channel.key, message.partition), now)
-            self._plan_check(now)
-        self._publish(message, self._event_time.current(now, all_idle=self.inputs.current.idle))
+            reached = dict(self.inputs.current.rounds)
+            known.end_round(channel.key, watermark.rounds, reached, message.polled, watermark.idle)
+        elif watermark.idle:
+            known.silence(partition)
+        else:
+            known.expect(partition, message.polled)
+        self._publish(message, known.current())
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         if self._pieces is not None:
@@ -161,15 +163,14 @@ class ChainOperator(Operator):
         in_round = self.inputs.in_rounds(channel.key)
         # Spark counts event time in whole milliseconds; a finer watermark would be ahead of it.
         whole = None if highest is None else highest - highest % 1000
-        self._event_time.observe((channel.key, message.partition), whole, now, in_round)
-        self._plan_check(now)
+        self._event_time.observe((channel.key, message.partition), whole, message.polled, in_round)
         metrics = self.host.metrics
         if highest is not None and (metrics.event_max_us is None or highest > metrics.event_max_us):
             metrics.event_max_us = highest
         if in_round:
             return
-        if now - self._published >= self._publish_every or self._ends_windows(whole, now):
-            self._publish(message, self._event_time.current(now))
+        if now - self._published >= self._publish_every or self._ends_windows(whole):
+            self._publish(message, self._event_time.current())
             return
         self._unpublished = self._unpublished or self.kept(message)
         self._arm_publish()
@@ -179,12 +180,12 @@ class ChainOperator(Operator):
             self._publish_armed = True
             self.host.at(self._published + self._publish_every, self)
 
-    def _ends_windows(self, highest: int | None, now: float) -> bool:
+    def _ends_windows(self, highest: int | None) -> bool:
         """Whether, with rows up to `highest`, the watermark ends a window that the one told last did not."""
         if highest is None or highest < self._next_end:
             return False
         assert self._event_time is not None
-        watermark = self._event_time.current(now)[0]
+        watermark = self._event_time.current()[0]
         return watermark is not None and watermark + self._event_time.delay >= self._next_end
 
     def _publish(self, cause: Message, current: tuple[int | None, bool]) -> None:
@@ -262,20 +263,13 @@ class ChainOperator(Operator):
         if self._next_check is not None and now >= self._next_check:
             self._next_check = None
             self.change_over()
-            self._tell_watermark(now)
             self._plan_check(now)
         self.schedule()
 
     def _plan_check(self, now: float) -> None:
-        """Look again while a kernel is being compiled, and when a partition may have fallen silent; else never: an
-        idle query costs nothing."""
-        if self._next_check is not None:
-            return
-        if self._ticket is not None:
+        """Look again while a kernel is being compiled; else never: an idle query costs nothing."""
+        if self._next_check is None and self._ticket is not None:
             self._next_check = now + COMPILED_CHECK
-        elif self._event_time is not None:
-            self._next_check = self._event_time.next_silence(now)
-        if self._next_check is not None:
             self.host.at(self._next_check, self)
 
     def change_over(self) -> None:
@@ -293,10 +287,10 @@ class ChainOperator(Operator):
             self._ticket = None
 
     def _tell_watermark(self, now: float) -> None:
-        """Rows may have moved it since it was told, or partitions have fallen silent."""
+        """Rows may have moved it since it was told."""
         if self._event_time is not None and self._told.steps:  # told once: it knows its partitions
             cause = self._unpublished or Message(t=now, first_t=now, polled=now)
-            self._publish(cause, self._event_time.current(now, all_idle=self.inputs.current.idle))
+            self._publish(cause, self._event_time.current())
 
     def on_barrier(self, barrier: Barrier) -> None:
         if self._aggregates and (self._flush_every is not None or barrier.drain):

@@ -3,7 +3,8 @@
 1. The planner's thread looks for new data; a round's tasks go to the nodes by source partition, then the round's end to
    all. A round is looked for only when the one before has been sent.
 2. A reader's thread reads one task at a time; its batches leave in order. Marks wait their turn behind tasks.
-3. A draining barrier goes out after a look that began after it was asked for found nothing.
+3. A draining barrier goes out after a look that began after it was asked for found nothing. When nothing came for a
+   while, that is told too.
 4. While nothing comes, a query without a latency target is looked for ever more seldom, to a tenth as often: many idle
    ones cost little.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -43,6 +45,10 @@ class _Checked(NamedTuple):
     request: int
 
 
+class _Silent(NamedTuple):
+    """Nothing new was found for a while."""
+
+
 class _Commit(NamedTuple):
     position: Position
 
@@ -50,8 +56,11 @@ class _Commit(NamedTuple):
 class PlanOperator(Operator):
     """Runs the planner of one source for all nodes."""
 
-    def __init__(self, host: Host, stage: int, key: str, source: PlannedSource, position: Position | None) -> None:
+    def __init__(
+        self, host: Host, stage: int, key: str, source: PlannedSource, position: Position | None, idle_after: float
+    ) -> None:
         super().__init__(host, stage, ())
+        self._idle_after = idle_after
         self._source = source
         self._key = key
         self._start_at = position
@@ -73,16 +82,20 @@ class PlanOperator(Operator):
         planner, pause = self._source.planner(), self._source.poll_interval
         try:
             at = planner.start(self._start_at)
-            worker.give(_Round((), at, at, self.host.now()))
+            found = self.host.now()
+            worker.give(_Round((), at, at, found))
             while not worker.closed:
                 request = self._requests
                 end = planner.latest()
                 if end != at:
                     worker.give(_Round(planner.tasks(at, end), at, end, self.host.now()))
-                    at, pause = end, self._source.poll_interval
+                    at, pause, found = end, self._source.poll_interval, self.host.now()
                     continue
                 if request > self._checked:
                     worker.give(_Checked(request))
+                elif self.host.now() - found >= self._idle_after:
+                    found = inf
+                    worker.give(_Silent())
                 task = worker.get(pause)
                 if isinstance(task, _Commit):
                     planner.commit(task.position)
@@ -114,6 +127,8 @@ class PlanOperator(Operator):
             result = self._worker.take()
             if isinstance(result, _Checked):
                 self._checked = result.request
+            elif isinstance(result, _Silent):
+                self._mark(self.host.now(), idle=True)
             else:
                 self._send(result)
         while self._barriers and self._barriers[0][1] <= self._checked:

@@ -9,13 +9,14 @@
    of the last one, where a column of them is event time.
 4. Where a consumer can, it takes full blocks as they are filled, and one message tells of them all: so what a message
    costs is shared by as many rows as are there, and a block is still in the processor's cache when it is read.
-5. A draining barrier goes out when everything that was due when it was asked for has been given.
+5. A partition in which there was nothing for a while is told of, so that its watermark is not waited for.
+6. A draining barrier goes out when everything that was due when it was asked for has been given, and nothing else.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
 from headway.connectors.api import Filled, FillingPartition, InlinePartition, Polled, Position
@@ -31,6 +32,7 @@ PAUSE = 0.0002
 """Per source of the node."""
 SHORTEST_PAUSE = 0.001
 LONGEST_PAUSE = 0.02
+LONGEST_LEAD = 0.1
 PAUSES_IN_TARGET = 8
 MAX_ROWS = 1 << 14
 MARKER_EVERY = 0.05
@@ -49,6 +51,7 @@ class InlineOperator(Operator):
         partitions: Sequence[tuple[int, InlinePartition]],
         description: str,
         event_column: int | None,
+        idle_after: float,
     ) -> None:
         super().__init__(host, stage, ())
         self.profile.flow.backlog = self._backlog
@@ -58,7 +61,13 @@ class InlineOperator(Operator):
         """Bytes per row, of the last poll."""
         self._key = key
         self._description = description
+        self._idle_after = idle_after
+        self._silent: set[int] = set()
+        """Partitions that were told of as silent and gave nothing since."""
+        self._empty_since: dict[int, float] = {}
+        """When the first poll of a partition brought nothing, of those that brought nothing since."""
         self._barriers: deque[tuple[Barrier, float]] = deque()
+        """Each with when it may pass at the earliest."""
         self._armed = False
         self._due = True
         self._due_since = 0.0
@@ -81,15 +90,27 @@ class InlineOperator(Operator):
     def start(self) -> None:
         self._hands_on = len(self.outputs) == 1 and self.outputs[0].ports[0].takes_blocks
         now = self.host.now()
-        for number, _ in self._partitions:
-            self.broadcast(Message(None, None, now, now, now, 0, number, Watermark(None, False)))
-        if not self._partitions:
-            self.broadcast(Message(None, None, now, now, now, watermark=Watermark(None, True)))
+        self._tell_of_all(now)
         self.schedule()
+
+    @property
+    def _numbers(self) -> Iterable[int]:
+        """The numbers by which watermarks tell partitions apart."""
+        return [number for number, _ in self._partitions]
+
+    def _tell_of_all(self, now: float) -> None:
+        for number in self._numbers:
+            self._tell_of(number, now, idle=False)
+        if not self._numbers:
+            self._tell_of(0, now, idle=True)
+
+    def _tell_of(self, partition: int, now: float, idle: bool) -> None:
+        self.broadcast(Message(None, None, now, now, now, 0, partition, Watermark(None, idle)))
 
     def inject(self, barrier: Barrier) -> None:
         """The coordinator asks for an epoch to end."""
-        self._barriers.append((barrier, self.host.now()))
+        # The clock of a node may be behind that of the driver, but no drain waits for it for long.
+        self._barriers.append((barrier, min(barrier.asked, self.host.now() + LONGEST_LEAD) if barrier.drain else 0.0))
         self._due = True
         self.schedule()
 
@@ -125,15 +146,29 @@ class InlineOperator(Operator):
     def _poll_all(self, now: float, blocked: float) -> bool:
         """Poll every partition once; whether any of them has more."""
         more = False
+        upto = min((asked for barrier, asked in self._barriers if barrier.drain and asked < now), default=now)
         for (number, partition), layout in zip(self._partitions, self._layouts, strict=True):
             most = self._most_rows(layout)
-            polled = partition.poll(now, most) if layout is None else self._fill(partition, layout, now, most)
-            if polled is not None:
+            polled = partition.poll(upto, most) if layout is None else self._fill(partition, layout, upto, most)
+            if polled is None:
+                self._nothing_in(number, now)
+            else:
                 # Less than it could bring is all there was.
-                more = more or (polled.batch.num_rows >= most and partition.backlog(now) > 0)
+                more = more or (polled.batch.num_rows >= most and partition.backlog(upto) > 0)
+                self._empty_since.pop(number, None)
+                self._silent.discard(number)
                 self._due_since = max(self._due_since, polled.last_arrival)
                 self._give(number, polled, now, blocked)
         return more
+
+    def _nothing_in(self, number: int, now: float) -> None:
+        since = self._empty_since.setdefault(number, now)
+        if number not in self._silent and now - since >= self._idle_after:
+            self._fall_silent(number, now)
+
+    def _fall_silent(self, number: int, now: float) -> None:
+        self._silent.add(number)
+        self._tell_of(number, now, idle=True)
 
     def _fill(self, partition: InlinePartition, layout: Layout, now: float, most: int) -> Polled | None:
         memory = self.host.memory
@@ -144,7 +179,7 @@ class InlineOperator(Operator):
         block.num_rows, first, last = filled
         if not self._hands_on:
             return Polled(block.packed(memory).record_batch(), first, last)
-        until = now + self.host.burst()
+        until = self.host.now() + self.host.burst()
         while block.num_rows == most and partition.backlog(now) > 0 and self._absorbed(block, filled, now, until):
             block = layout.block(memory)
             filled = partition.fill(block.columns, most, now)  # type: ignore[attr-defined]
@@ -216,28 +251,33 @@ class InlineOperator(Operator):
 
     def _pass_barriers(self) -> None:
         while self._barriers:
-            barrier, asked = self._barriers[0]
-            if not self._may_pass(barrier, asked):
+            (barrier, asked), now = self._barriers[0], self.host.now()
+            if not self._may_pass(barrier, asked, now):
                 return
             self._barriers.popleft()
-            if barrier.drain:
-                now = self.host.now()
-                self.broadcast(Message(None, None, now, now, now, watermark=Watermark(None, True)))
+            for number in self._numbers if barrier.drain else ():
+                self._fall_silent(number, now)
             self.on_barrier(barrier)
 
-    def _may_pass(self, barrier: Barrier, asked: float) -> bool:
-        return not (barrier.drain and any(p.backlog(asked) > 0 for _, p in self._partitions))
+    def _may_pass(self, barrier: Barrier, asked: float, now: float) -> bool:
+        return not barrier.drain or (now >= asked and not any(p.backlog(asked) for _, p in self._partitions))
 
     def _plan_next(self, now: float, more: bool) -> None:
-        if more or self._barriers:
+        if more or (self._barriers and self._barriers[0][1] <= now):
             self._due = True
             self.schedule()
             return
         self._due = False
         if self._partitions and not self._armed:
             self._armed = True
-            due = min(partition.next_due(now) for _, partition in self._partitions)
-            self.host.at(max(due, now + self._pause()), self)
+            self.host.at(max(self._next_due(now), now + self._pause()), self)
+
+    def _next_due(self, now: float) -> float:
+        """When a poll may bring rows, a partition may have fallen silent, or a barrier may pass."""
+        due = [partition.next_due(now) for _, partition in self._partitions]
+        due += [since + self._idle_after for number, since in self._empty_since.items() if number not in self._silent]
+        due += [asked for _, asked in self._barriers]
+        return min(due)
 
     def _pause(self) -> float:
         longest = LONGEST_PAUSE
