@@ -268,15 +268,16 @@ class InlineOperator(Operator):
             self.schedule()
             return
         self._due = False
-        if self._partitions and not self._armed:
+        if self._barriers:
+            self.host.at(self._barriers[0][1], self)
+        elif self._partitions and not self._armed:
             self._armed = True
             self.host.at(max(self._next_due(now), now + self._pause()), self)
 
     def _next_due(self, now: float) -> float:
-        """When a poll may bring rows, a partition may have fallen silent, or a barrier may pass."""
+        """When a poll may bring rows, or a partition may have fallen silent."""
         due = [partition.next_due(now) for _, partition in self._partitions]
         due += [since + self._idle_after for number, since in self._empty_since.items() if number not in self._silent]
-        due += [asked for _, asked in self._barriers]
         return min(due)
 
     def _pause(self) -> float:
