@@ -85,7 +85,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
 def test_it_runs_on_the_bundled_java(said: dict[str, str], no_java: dict[str, str]) -> None:
-    assert said["home"] == f"{no_java['XDG_CACHE_HOME']}/headway/java"
+    assert said["home"].startswith(f"{no_java['XDG_CACHE_HOME']}/headway/java/")
 
 
 def test_without_a_session_a_local_one_is_made_and_stopped(said: dict[str, str]) -> None:
