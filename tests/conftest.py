@@ -48,6 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         weights[item.path] += 1
         weights[item.path] += LONG * bool(item.get_closest_marker("long"))
+        weights[item.path] -= LONG * bool(item.get_closest_marker("alone"))
     items.sort(key=lambda item: -weights[item.path])
 
 

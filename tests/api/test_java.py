@@ -9,6 +9,7 @@ import pytest
 from headway.errors import HeadwayError
 from headway.java import ensure_java
 
+
 def test_no_java_at_all_names_the_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -61,7 +61,9 @@ def test_an_operator_goes_on_until_its_turn_has_taken_the_grain() -> None:
     assert run(queue, 0.016, 0.004) == "a"
 
 
-@pytest.mark.parametrize(("target", "other", "runs"), [(64.0, 4.5, 20), (64.0, 3.5, 1), (0.128, 5.0, 3), (inf, 5.0, 20)])
+@pytest.mark.parametrize(
+    ("target", "other", "runs"), [(64.0, 4.5, 20), (64.0, 3.5, 1), (0.128, 5.0, 3), (inf, 5.0, 20)]
+)
 def test_who_runs_goes_on_if_nobody_is_more_urgent_by_much(target: float, other: float, runs: int) -> None:
     queue = PriorityQueue(steady=1 / 64)
     mine = context(5.0)._replace(latency=target)
