@@ -64,6 +64,8 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        # Plans are small and run once: to plan them again between their stages takes longer than it saves.
+        .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.session.timeZone", "America/New_York")
         .getOrCreate()
     )

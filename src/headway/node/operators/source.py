@@ -2,9 +2,9 @@
 
 1. The operator is offered to the scheduler when rows are due and there is room; it polls each partition once a run, for
    the rows that are there, as many as there is room for: nothing waits to fill a batch.
-2. While a poll brings all it may, it polls again at once, else after a short pause, so that a batch is what came in the
-   meantime. The more sources share the node, the longer the pause: a poll has a cost however few rows it brings. It
-   stays a small part of the latency target.
+2. While more is due, it polls again at once, else after a short pause, so that a batch is what came in the meantime. The
+   more sources share the node, the longer the pause: a poll has a cost however few rows it brings. It stays a small
+   part of the latency target.
 3. How urgent a poll is follows from when the rows it would bring came; how urgent the rows are, from the event time
    of the last one, where a column of them is event time.
 4. Where a consumer can, it takes full blocks as they are filled, and one message tells of them all: so what a message
@@ -153,8 +153,7 @@ class InlineOperator(Operator):
             if polled is None:
                 self._nothing_in(number, now)
             else:
-                # Less than it could bring is all there was.
-                more = more or (polled.batch.num_rows >= most and partition.backlog(upto) > 0)
+                more = more or partition.backlog(upto) > 0
                 self._empty_since.pop(number, None)
                 self._silent.discard(number)
                 self._due_since = max(self._due_since, polled.last_arrival)
