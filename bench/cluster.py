@@ -37,7 +37,7 @@ TOLD = 2.5
 """Seconds after which what happened before a change of policy has been told: nodes report every second, and so do
 progresses."""
 CONF = {"headway.compile": "first", "headway.idleTimeout": "1 hour", "headway.checkpointInterval": "5 seconds"}
-"""Sources that have nothing until all queries run are not idle: the first of them to begin would be ahead of the others.
+"""Sources that have nothing until all queries run are not idle: the first of them to begin would be ahead of others.
 The driver, which shares the cores here, keeps out of the way: dozens of queries every other second would be its
 work."""
 

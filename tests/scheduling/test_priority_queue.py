@@ -80,6 +80,22 @@ def test_who_runs_goes_on_if_nobody_is_more_urgent_by_much(target: float, other:
     assert had == runs
 
 
+def test_a_turn_goes_on_after_who_is_more_urgent_by_much() -> None:
+    queue = PriorityQueue(steady=1 / 64)
+    bulk = context(5000.0, "bulk")._replace(latency=7200.0)
+    for operator in "ab":
+        queue.push(operator, bulk, 0, 0.0)
+    ran = []
+    for now in (0.0, 0.001, 0.002, 0.003):
+        if now == 0.001:
+            queue.push("urgent", context(1.0), 0, now)
+        ran.append(operator := queue.pop(now))
+        if operator != "urgent":
+            queue.push(operator, bulk, 0, now + 0.001, 0)
+        queue.done(operator, now + 0.001)
+    assert ran == ["a", "urgent", "a", "a"]
+
+
 def test_the_most_urgent_begins_another_turn_after_the_grain() -> None:
     queue = PriorityQueue(grain=0.010)
     queue.push("a", context(1.0), 0, 0.0)

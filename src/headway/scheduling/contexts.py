@@ -55,6 +55,10 @@ UNKNOWN = ReplyContext(0.0, 0.0)
 EARLIEST = PriorityContext(-inf, -inf, None, -inf, 0.0, None)
 
 
+Held = tuple[tuple[int, float, float, float], PriorityContext]
+"""The context of the last message that waits for a frontier, and what it was made of: window, cost, path, latency."""
+
+
 @dataclass(slots=True)
 class Converter:
     """What a sender knows of one downstream stage; see the module."""
@@ -73,8 +77,7 @@ class Converter:
     """Per source partition, the number of the window that its event time has come to."""
     ends: dict[int, float] = field(default_factory=dict)
     """When the frontier that is waited for is expected, and no other: by frontier progress."""
-    held: tuple[Any, PriorityContext] | None = None
-    """The context of the last message that waits for the frontier, and what it was made of."""
+    held: Held | None = None
     own: Any = None
     """For a policy of one's own."""
 

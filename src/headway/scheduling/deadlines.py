@@ -23,7 +23,7 @@ from math import floor, inf
 from random import Random
 
 from headway.scheduling.api import Policy, Queue
-from headway.scheduling.contexts import Converter, PriorityContext
+from headway.scheduling.contexts import Converter, Held, PriorityContext
 from headway.scheduling.queue import GRAIN, PATIENCE, SHARE, PriorityQueue
 
 STEADY = 1 / 64
@@ -90,6 +90,12 @@ class Deadlines(Policy):
             return self._context(converter, converter.cost, p, t, cause.tag)
         number = converter.windows.number(p)
         reached = converter.reached.get(partition)
+        if (
+            number == reached
+            and (held := converter.held) is not None
+            and self._holds(held, number, converter, t, cause)
+        ):
+            return held[1]
         if converter.progress is not None:
             converter.progress.update(p, t)
         if reached is None or number > reached:
@@ -101,18 +107,26 @@ class Deadlines(Policy):
             number = reached
         return self._held(converter, number, t, cause.tag)
 
+    @staticmethod
+    def _holds(held: Held, number: int, converter: Converter, t: float, cause: PriorityContext) -> bool:
+        """Whether a context that was made for rows before these counts for them too."""
+        (other, cost, path, latency), context = held
+        return (
+            other == number
+            and cost == converter.cost
+            and path == converter.path
+            and t <= context.t <= t + latency == t + converter.latency
+            and context.tag == cause.tag
+        )
+
     def _held(self, converter: Converter, number: int, t: float, tag: object) -> PriorityContext:
         """The context of rows that wait for a window's end: most of a window's messages have the same."""
-        made_of = (number, converter.cost, converter.path, converter.latency, tag)
-        held = converter.held
-        if held is not None and held[0] == made_of and t <= held[1].t <= t + converter.latency:
-            return held[1]
         assert converter.windows is not None
         frontier = converter.windows.frontier(number)
         expected = self._expected(converter, frontier, t)
         context = self._context(converter, converter.cost, frontier, expected, tag)
         if t < expected < t + converter.latency and not self.knowledge.cost_error:
-            converter.held = (made_of, context)
+            converter.held = ((number, converter.cost, converter.path, converter.latency), context)
         return context
 
     def _expected(self, converter: Converter, frontier: int, t: float) -> float:

@@ -71,7 +71,7 @@ class ProgressMap:
     def update(self, p: int, t: float) -> None:
         """Event time p was seen at t."""
         history = self._history
-        if history and 0.0 <= t - history[-1][1] < SPACING:
+        if history and -SPACING < t - history[-1][1] < SPACING:
             return
         if self._updates % HISTORY == 0:
             # Sums that points enter and leave for ever lose their digits.

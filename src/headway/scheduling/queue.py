@@ -4,6 +4,7 @@
 2. The re-scheduling grain: an operator that has more to do goes on until its turn has taken so long, then the most
    urgent takes over. If that one is ahead by no more than `steady` times the running one's target, it takes over so
    much later, `LONG` grains at most: to change over costs what is in the processor's cache, and in bulk nobody gains.
+   If it is ahead by more, it runs in between, and the turn goes on.
 3. Nobody starves. An operator that has waited `patience` starves: it runs although others are more urgent, as long as
    such runs take no more than `share` of the time of the others; it starves on while it has more to do. So an operator
    waits at most
@@ -169,7 +170,7 @@ class PriorityQueue:
         entry = self._longest_starving(now)
         out_of_turn = entry is not None
         if entry is None:
-            entry = self._going_on(now, worker) or self._first(now)
+            entry = self._next(now, worker)
         if entry is None:
             return None
         operator, query = entry[2], entry[3]
@@ -177,8 +178,6 @@ class PriorityQueue:
         if out_of_turn:
             self._turns.end(worker)
             self._out_of_turn.add(operator)
-        else:
-            self._turns.run(operator, now, worker)
         self._running[worker] = (now, query, out_of_turn)
         return operator
 
@@ -193,16 +192,23 @@ class PriorityQueue:
             self._starving[operator] = None
         return self._entries[next(iter(self._starving))] if self._starving else None
 
-    def _going_on(self, now: float, worker: int) -> list[Any] | None:
+    def _next(self, now: float, worker: int) -> list[Any] | None:
+        """Whose turn it is, or who runs in between."""
         turns, grain = self._turns, self._grain
         entry = self._entries.get(turns.going_on(now, worker, LONG * grain if self._steady else grain))
-        if entry is None or (taken := turns.taken(now, worker)) < grain:
-            return entry
-        first = self._first(now)
-        assert first is not None
-        if taken < grain + entry[5] and (first[0] >= entry[0] or first[0] >= entry[0] - entry[5]):
-            return entry
-        turns.end(worker)
+        if entry is not None:
+            taken = turns.taken(now, worker)
+            if taken < grain:
+                return entry
+            first = self._first(now)
+            assert first is not None
+            if taken < grain + entry[5]:
+                return first if first[0] < entry[0] and first[0] < entry[0] - entry[5] else entry
+            turns.end(worker)
+        else:
+            first = self._first(now)
+        if first is not None:
+            turns.run(first[2], now, worker)
         return first
 
     def _first(self, now: float) -> list[Any] | None:

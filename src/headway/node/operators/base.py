@@ -35,9 +35,24 @@ ALWAYS_REPLIES = 16
 REPLIES_EVERY = 8
 """The first messages are all answered with a reply context, later ones now and then."""
 
+MARKS_EVERY = 0.05
+HURRIES = 5.0
+SELDOM = 20
+"""Markers and watermarks that end nothing are told so often (seconds); so many times more seldom by queries whose
+target is longer than `HURRIES`, or that have none: of dozens of them, the marks would be much of the work."""
+
 NO_MESSAGE = Message()
 Head = tuple[PriorityContext, int]
 """The context of what an operator would do next, and its order of arrival in the node."""
+
+
+def marks_every(latency: float | None) -> float:
+    """How often a query of this target tells how far it is, in seconds.
+
+    >>> marks_every(0.1), marks_every(None)
+    (0.05, 1.0)
+    """
+    return MARKS_EVERY if latency is not None and latency <= HURRIES else SELDOM * MARKS_EVERY
 
 
 class Operator:
@@ -113,7 +128,8 @@ class Operator:
     def hand(self, channel: Channel, message: Message) -> None:
         """As `receive`, for the only channel of this operator, by a sender that is done with the message."""
         host = self.host
-        if not self._takes_at_once(channel):
+        profile = self.profile
+        if not self._takes_at_once(channel, profile.cost if message.batch is None else profile.taking):
             self.receive(channel, message)
             return
         outside, host.nested = host.nested, 0.0
@@ -131,19 +147,19 @@ class Operator:
         if channel.messages:
             self.schedule()
 
-    def _takes_at_once(self, channel: Channel) -> bool:
+    def _takes_at_once(self, channel: Channel, cost: float) -> bool:
         return not (
             self.queued
             or channel.messages
             or channel.blocked
-            or self.profile.cost > AT_ONCE
+            or cost > AT_ONCE
             or not self.host.burst()
             or not self._has_room()
         )
 
     def absorb(self, channel: Channel, block: Block) -> bool:
         """Take rows whose message is about to come, with more of them, if nothing has to be said of each block."""
-        if not (self.absorbs and self._takes_at_once(channel)):
+        if not (self.absorbs and self._takes_at_once(channel, self.profile.taking)):
             return False
         host = self.host
         began = host.now()

@@ -21,7 +21,7 @@ from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
 from headway.memory import Block
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Operator
+from headway.node.operators.base import Operator, marks_every
 from headway.node.operators.host import Host, State
 from headway.node.operators.pieces import pieces_of
 from headway.node.ports import Channel, ChannelKey
@@ -93,7 +93,7 @@ class ChainOperator(Operator):
         self._ends = window_ends(chain) if self._flush_every is None else None
         self._next_end = inf if self._ends is None else -inf
         """The event time from which rows may end a window that the watermark told has not ended."""
-        self._publish_every = PUBLISH_EVERY if self._ends is None else COMPILED_CHECK
+        self._publish_every = PUBLISH_EVERY if self._ends is None else marks_every(self.host.latency)
         if self._sessions:
             self._publish_every = SESSIONS_EVERY
         self._published = 0.0

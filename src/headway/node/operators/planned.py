@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from headway.connectors.api import PlannedSource, Position
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Head, Operator
+from headway.node.operators.base import Head, Operator, marks_every
 from headway.node.operators.host import Host, State
-from headway.node.operators.source import MARKER_EVERY, MAX_ROWS
+from headway.node.operators.source import MAX_ROWS
 from headway.node.ports import Channel, ChannelKey
 from headway.node.threads import Worker
 
@@ -223,7 +223,7 @@ class ReadOperator(Operator):
         cause = Message(None, None, task.t, task.first_t, now, 0, task.partition)
         self.give(batch, None, task.t, cause, task.partition)
         if now >= self._next_marker:
-            self._next_marker = now + MARKER_EVERY
+            self._next_marker = now + marks_every(self.host.latency)
             self.on_marker(cause._replace(marker=True))
 
     def on_rows(self, channel: Channel, message: Message) -> None:

@@ -2,9 +2,9 @@
 
 1. The operator is offered to the scheduler when rows are due and there is room; it polls each partition once a run, for
    the rows that are there, as many as there is room for: nothing waits to fill a batch.
-2. While more is due, it polls again at once, else after a short pause, so that a batch is what came in the meantime. The
-   more sources share the node, the longer the pause: a poll has a cost however few rows it brings. It stays a small
-   part of the latency target.
+2. While more is due, it polls again at once, else after a short pause, so that a batch is what came in the meantime.
+   The more sources share the node, the longer the pause: a poll has a cost however few rows it brings. It stays a
+   small part of the latency target.
 3. How urgent a poll is follows from when the rows it would bring came; how urgent the rows are, from the event time
    of the last one, where a column of them is event time.
 4. Where a consumer can, it takes full blocks as they are filled, and one message tells of them all: so what a message
@@ -22,7 +22,7 @@ from typing import TypeGuard
 from headway.connectors.api import Filled, FillingPartition, InlinePartition, Polled, Position
 from headway.memory import Block, Layout, Rows
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Head, Operator
+from headway.node.operators.base import Head, Operator, marks_every
 from headway.node.operators.host import Host, State
 from headway.node.ports import MAX_BYTES
 from headway.observe.misses import Spent
@@ -35,7 +35,6 @@ LONGEST_PAUSE = 0.02
 LONGEST_LEAD = 0.1
 PAUSES_IN_TARGET = 8
 MAX_ROWS = 1 << 14
-MARKER_EVERY = 0.05
 
 
 class InlineOperator(Operator):
@@ -233,7 +232,7 @@ class InlineOperator(Operator):
             self._width = (batch.nbytes if isinstance(batch, Block) else self._size(batch)) / rows
         self.give(batch, p, last, cause, number)
         if now >= self._next_marker:
-            self._next_marker = now + MARKER_EVERY
+            self._next_marker = now + marks_every(self.host.latency)
             self.on_marker(cause._replace(marker=True))
 
     def _event_time(self, batch: Rows) -> int | None:
