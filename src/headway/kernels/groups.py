@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +33,20 @@ class _Run:
     merged: bool
 
     @cached_property
-    def first_end(self) -> int | None:
-        """When the first of the groups ends, None if none does."""
-        timed = self.partials.aggregate.event_key is not None
-        return pc.min(self.partials.ends(self.table)).as_py() if timed else None
+    def ends(self) -> tuple[float, float]:
+        """When the first and the last of the groups end; infinite: never."""
+        if self.partials.aggregate.event_key is None:
+            return inf, inf
+        ends = self.partials.ends(self.table)
+        first, last = pc.min_max(ends).as_py().values()
+        return inf if first is None else first, inf if ends.null_count else last
+
+    def split(self, watermark: int) -> tuple[pa.Table, pa.Table | None]:
+        """The groups that `watermark` ends, and the others, None if there are none."""
+        if self.ends[1] <= watermark:
+            return self.table, None
+        ended = self.partials.ended(self.table, watermark)
+        return self.table.filter(ended), self.table.filter(pc.invert(ended))
 
     @property
     def hashes(self) -> npt.NDArray[np.int64]:
@@ -103,12 +114,11 @@ class Groups:
 
     def take_ended(self, watermark: int | None) -> pa.Table | None:
         """Remove and give the groups that `watermark` ends."""
-        if watermark is None or all(run.first_end is None or run.first_end > watermark for run in self._runs):
+        if watermark is None or all(run.ends[0] > watermark for run in self._runs):
             return None
-        pairs = [(run, self.partials.ended(run.table, watermark)) for run in self._runs]
-        rest = [self._run(run.table.filter(pc.invert(mask)), run.merged) for run, mask in pairs]
-        self._runs = [run for run in rest if run.table.num_rows]
-        return self._merge([self._run(run.table.filter(mask), run.merged) for run, mask in pairs]).table
+        pairs = [(run.merged, *run.split(watermark)) for run in self._runs]
+        self._runs = [self._run(rest, merged) for merged, _, rest in pairs if rest is not None and rest.num_rows]
+        return self._merge([self._run(ended, merged) for merged, ended, _ in pairs if ended.num_rows]).table
 
     def alike(self, table: pa.Table) -> list[pa.Table]:
         """Rows held of all the groups in `table`, and maybe of a few others."""

@@ -115,7 +115,8 @@ class Deadlines(Policy):
             other == number
             and cost == converter.cost
             and path == converter.path
-            and t <= context.t <= t + latency == t + converter.latency
+            and latency == converter.latency
+            and t <= context.t <= t + latency
             and context.tag == cause.tag
         )
 
