@@ -90,11 +90,8 @@ class Deadlines(Policy):
             return self._context(converter, converter.cost, p, t, cause.tag)
         number = converter.windows.number(p)
         reached = converter.reached.get(partition)
-        if (
-            number == reached
-            and (held := converter.held) is not None
-            and self._holds(held, number, converter, t, cause)
-        ):
+        held = converter.held
+        if held is not None and number == reached and self._holds(held, number, converter, t, cause):
             return held[1]
         if converter.progress is not None:
             converter.progress.update(p, t)
