@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import headway
+from bench.cluster import CONF
 from bench.lines import Line, Lines, read_lines
 from bench.search import Trial
 from bench.workload import Workload
@@ -18,6 +19,8 @@ WARM_UP = 5.0
 SETTLE = 3.0
 SETTLE_PER_QUERY = 0.5
 """The first event is due when all queries run."""
+FOLLOWED, CAUGHT_UP = 0.98, 0.1
+"""A rate is followed if so much of it was read, and less than so many seconds of it wait at the end."""
 
 
 class OnHeadway:
@@ -30,7 +33,7 @@ class OnHeadway:
         self.settings: dict[str, Any] = {}
         self._workload = workload
         self._queries = queries
-        self._headway = headway.start(conf={"headway.compile": "first"})
+        self._headway = headway.start(conf=CONF)
         self._headway.spark.sparkContext.setLogLevel("ERROR")
         workload.open(self._headway.spark)
         workload.prepare(self._headway)
@@ -72,14 +75,11 @@ class OnHeadway:
         time.sleep(max(0.0, t0_us / 1e6 - time.time()) + WARM_UP)
         _totals(running)
         began = time.time()
-        time.sleep(seconds / 2)
-        early = _backlog(running)
-        time.sleep(max(0.0, began + seconds - time.time()))
-        late = _backlog(running)
+        time.sleep(seconds)
+        backlog, offered = _backlog(running), rate * self._queries
         totals = _totals(running)
         per_second, took = _rate(running, began)
-        allowed = max(1.2 * early, 0.1 * rate * self._queries)
-        followed = late <= allowed and per_second > 0.95 * rate * self._queries
+        followed = backlog <= CAUGHT_UP * offered and per_second > FOLLOWED * offered
         return Trial(rate, per_second, totals.input_rows, took, followed, totals.marker.summary(), correct=False)
 
     def _check(self, written: list[list[Line]], rate: int, t0_us: int, seconds: float) -> bool:
