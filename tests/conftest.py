@@ -22,6 +22,7 @@ from headway.java import ensure_java
 from headway.session import slots
 from kafka_broker import Broker, Unavailable
 
+ROOT = Path(__file__).parents[1]
 NODES = 2
 # Every plan is new to the JVM and runs once: code that the slower compiler makes better would never pay for itself.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -67,6 +68,8 @@ def spark() -> Iterator[SparkSession]:
         # Plans are small and run once: to plan them again between their stages takes longer than it saves.
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.session.timeZone", "America/New_York")
+        # Nodes on a cluster need what tests share with the benchmarks.
+        .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

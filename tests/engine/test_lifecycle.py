@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engine_cases import Runner, scatter
+from pyspark import cloudpickle
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headway import FallbackWarning, Headway, InvalidOption
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 NUMBERS = [(n % 7, n) for n in range(100)]
 SCHEMA = "k long, v long"
@@ -131,3 +136,29 @@ def test_what_headway_cannot_do_spark_does(once: Runner, hw: Headway, spark: Any
     native.processAllAvailable()
     assert sorted(once.table(query)) == sorted((k,) for k, _ in NUMBERS)
     assert sorted(once.table(native)) == [(n,) for n in range(100)]
+
+
+def load(driver: int) -> str:
+    """What a pickled function of a module that only the driver has comes to."""
+    if os.getpid() != driver:
+        raise ModuleNotFoundError("No module named 'mine'", name="mine")
+    return ""
+
+
+class OnlyOnTheDriver:
+    def __call__(self, row: Any) -> None:
+        raise AssertionError("it never comes to a node")
+
+    def __reduce__(self) -> Any:
+        return load, (os.getpid(),)
+
+
+def test_what_nodes_cannot_load_fails_its_own_query(once: Runner, hw: Headway) -> None:
+    stream = once.stream(SCHEMA, partitions=2)
+    other = once.start(stream.toDF().groupBy("k").count(), "complete")
+    bad = hw.writeStream(stream.toDF()).foreach(OnlyOnTheDriver()).start(fallback=False)
+    with pytest.raises(StreamingQueryException, match=r"(?s)No module named 'mine'.*addPyFile"):
+        bad.awaitTermination(60)
+    scatter(stream, NUMBERS)
+    other.processAllAvailable()
+    assert len(once.table(other)) == 7

@@ -91,6 +91,9 @@ class Deployment:
 
 @dataclass(frozen=True)
 class Deploy:
+    """The deployment is pickled by itself: what a node cannot load fails its own query, and not the node."""
+
+    number: int
     deployment: bytes
 
 

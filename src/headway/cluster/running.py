@@ -202,7 +202,7 @@ class RunningQuery:
         except Exception as error:
             self._end(query_failed(self.spec, error, "".join(traceback.format_exception(error))))
             return
-        self._tell(protocol.Deploy(pickled))
+        self._tell(protocol.Deploy(self.number, pickled))
 
     def deployed(self, node: int) -> None:
         self._deployed.add(node)

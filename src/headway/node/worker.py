@@ -286,8 +286,8 @@ class Node:
 
     def _obey(self, order: Any) -> None:
         match order:
-            case protocol.Deploy(pickled):
-                self._deploy(cloudpickle.loads(pickled))
+            case protocol.Deploy(number, pickled):
+                self._deploy(number, pickled)
             case protocol.Run(number):
                 self._do(number, lambda deployed: deployed.start())
             case protocol.Undeploy(number):
@@ -315,12 +315,15 @@ class Node:
         if deployed is not None:
             self._guarded(deployed, partial(action, deployed))
 
-    def _deploy(self, deployment: protocol.Deployment) -> None:
+    def _deploy(self, number: int, pickled: bytes) -> None:
         try:
-            with self._watchdog.watch(deployment.number, code_limit(deployment) and BUILD_LIMIT):
-                deployed = self._deployed[deployment.number] = Deployed(self, deployment)
+            deployment: protocol.Deployment = cloudpickle.loads(pickled)
+            with self._watchdog.watch(number, code_limit(deployment) and BUILD_LIMIT):
+                deployed = self._deployed[number] = Deployed(self, deployment)
         except Exception as error:
-            self._tell_failed(deployment.number, error)
+            if isinstance(error, ModuleNotFoundError):
+                error.add_note(f"Nodes need the module {error.name} too: give it to Spark, as with sc.addPyFile.")
+            self._tell_failed(number, error)
             return
         self.polled += deployed.polls
         self._unready.append(deployed)
