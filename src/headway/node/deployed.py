@@ -180,6 +180,13 @@ class Deployed:
         )
 
 
+def with_hint(error: Exception) -> Exception:
+    """An error of building a deployment, and what to do about it where that is known."""
+    if isinstance(error, ModuleNotFoundError):
+        error.add_note(f"Nodes need the module {error.name} too: give it to Spark, as with sc.addPyFile.")
+    return error
+
+
 def code_limit(deployment: Deployment) -> float | None:
     """How many seconds a call may take; None iff no code of the user's runs in this process."""
     inline = deployment.isolation == "inline" and any(map(runs_user_code, relations(deployment.stages)))

@@ -29,7 +29,7 @@ from headway.kernels.compiled import Compiler
 from headway.memory import Ledger, memory_settings
 from headway.node.build import DRIVER
 from headway.node.clock import Clock
-from headway.node.deployed import Deployed, code_limit
+from headway.node.deployed import Deployed, code_limit, with_hint
 from headway.node.dispatcher import Dispatcher
 from headway.node.memory import NodeMemory
 from headway.node.message import Barrier
@@ -321,9 +321,7 @@ class Node:
             with self._watchdog.watch(number, code_limit(deployment) and BUILD_LIMIT):
                 deployed = self._deployed[number] = Deployed(self, deployment)
         except Exception as error:
-            if isinstance(error, ModuleNotFoundError):
-                error.add_note(f"Nodes need the module {error.name} too: give it to Spark, as with sc.addPyFile.")
-            self._tell_failed(number, error)
+            self._tell_failed(number, with_hint(error))
             return
         self.polled += deployed.polls
         self._unready.append(deployed)
@@ -375,11 +373,10 @@ class Node:
     def write_states(self, deployed: Deployed, barrier: Barrier, states: dict[int, State]) -> None:
         """Write a node's states in the background, then tell the coordinator."""
         label = f"{self.index}-{deployed.number}"
-        checkpoint = deployed.deployment.checkpoint
 
         def write() -> None:
             try:
-                files = write_states(checkpoint, barrier.epoch, label, states)
+                files = write_states(deployed.deployment.checkpoint, barrier.epoch, label, states)
             except Exception as error:
                 failure = error
                 self.notify(lambda: self._fail(deployed, failure))
