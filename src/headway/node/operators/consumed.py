@@ -113,7 +113,9 @@ class ConsumeOperator(InlineOperator):
                     worker.give(_Checked(checked))
                 began = self.host.now()
                 found = consumer.fetch(self.host.now)
-                silent = waited.passed(self.host.now() - began, [fetched.partition for fetched in found])
+                # One that moved on without rows has not spoken: nothing downstream knows of it.
+                spoke = [fetched.partition for fetched in found if fetched.batch is not None]
+                silent = waited.passed(self.host.now() - began, spoke)
                 for result in (*found, *map(_Silent, silent)):
                     if not worker.give(result):
                         return
