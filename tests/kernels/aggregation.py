@@ -129,7 +129,7 @@ class Cluster:
         partials = chain.flush(watermark)
         if partials is None:
             return
-        ids = buckets(partials, self.aggregate.exchange_keys, BUCKETS).to_numpy()
+        ids = buckets(partials, self.aggregate.exchange_keys, BUCKETS)
         for i, merge in enumerate(self.merges):
             merge.merge(partials.filter(pa.array(ids % len(self.merges) == i)), None)
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headway.dataflow.graph import AggCall, Aggregate, Relation
@@ -164,13 +166,13 @@ def partial_schema(aggregate: Aggregate) -> pa.Schema:
     return pa.schema(keys + states)
 
 
-def buckets(partials: pa.RecordBatch, keys: Sequence[int], count: int) -> pa.Array:
-    """The key bucket of every row (int32 in 0..count-1): the same on every machine, in every run, for equal keys.
+def buckets(partials: pa.RecordBatch, keys: Sequence[int], count: int) -> npt.NDArray[np.int64]:
+    """The key bucket of every row (in 0..count-1): the same on every machine, in every run, for equal keys.
 
     With no keys it is bucket 0, so that the one group of a global aggregation has one place.
     """
     from headway.kernels.hashing import bucket_ids
 
     if not keys:
-        return pa.repeat(pa.scalar(0, pa.int32()), partials.num_rows)
+        return np.zeros(partials.num_rows, np.int64)
     return bucket_ids([partials.column(i) for i in keys], count)

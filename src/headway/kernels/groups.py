@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +34,7 @@ class _Run:
     @cached_property
     def ends(self) -> tuple[float, float]:
         """When the first and the last of the groups end; infinite: never."""
-        if self.partials.aggregate.event_key is None:
-            return inf, inf
-        ends = self.partials.ends(self.table)
-        first, last = pc.min_max(ends).as_py().values()
-        return inf if first is None else first, inf if ends.null_count else last
+        return self.partials.span(self.table)
 
     def split(self, watermark: int) -> tuple[pa.Table, pa.Table | None]:
         """The groups that `watermark` ends, and the others, None if there are none."""

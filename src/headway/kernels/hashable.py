@@ -78,7 +78,7 @@ def hash_lists(
 
 
 def _integers(array: pa.Array) -> npt.NDArray[np.signedinteger]:
-    numbers: npt.NDArray[np.signedinteger] = pc.fill_null(array, 0).to_numpy()
+    numbers: npt.NDArray[np.signedinteger] = (pc.fill_null(array, 0) if array.null_count else array).to_numpy()
     return numbers
 
 

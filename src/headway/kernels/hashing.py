@@ -28,13 +28,13 @@ def hash_keys(columns: Sequence[pa.Array]) -> npt.NDArray[np.uint64]:
     return hash_plain(flatten_all([_telling(column) for column in columns])).view(np.uint64)
 
 
-def bucket_ids(columns: Sequence[pa.Array], count: int) -> pa.Array:
-    """The bucket of every row, int32 in 0..count-1. There must be at least one column.
+def bucket_ids(columns: Sequence[pa.Array], count: int) -> npt.NDArray[np.int64]:
+    """The bucket of every row, in 0..count-1. There must be at least one column.
 
-    >>> bucket_ids([pa.array([0.0, -0.0, None])], 128).to_pylist()[:2]
+    >>> bucket_ids([pa.array([0.0, -0.0, None])], 128).tolist()[:2]
     [108, 108]
     """
-    return pa.array((hash_keys(columns) % np.uint64(count)).astype(np.int32))
+    return (hash_keys(columns) % np.uint64(count)).view(np.int64)
 
 
 def _telling(column: pa.Array) -> pa.Array:

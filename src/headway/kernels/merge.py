@@ -37,10 +37,10 @@ class Merge:
         """See `api.MergeKernel`. Spark drops nothing in complete mode: give no watermark then."""
         table = self._partials.encode(partials)
         late = 0
-        if watermark is not None and self._partials.aggregate.event_key is not None:
+        if watermark is not None and table.num_rows and self._partials.span(table)[0] <= watermark:
             ended = self._partials.ended(table, watermark)
             late = ended.true_count
-            table = table.filter(pc.invert(ended)) if late else table
+            table = table.filter(pc.invert(ended))
         self._changed.add(table, merged=False)
         return late
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
+from math import inf
 
 import numpy as np
 import pyarrow as pa
@@ -110,6 +111,17 @@ class Partials:
         """When the groups end, in microseconds; only if there is an event-time key."""
         assert self._end is not None
         return whole(table.column(self._end)).view(pa.int64())
+
+    def span(self, table: pa.Table) -> tuple[float, float]:
+        """When the first and the last of the groups end, of which there is one at least; infinite: never."""
+        if self._end is None:
+            return inf, inf
+        ends = self.ends(table)
+        if ends.null_count:
+            first = pc.min(ends).as_py()
+            return inf if first is None else first, inf
+        numbers = ends.to_numpy()
+        return numbers.min(), numbers.max()
 
     def _plain_keys(self, arrays: Sequence[pa.Array], rows: int) -> Columns:
         if not arrays:

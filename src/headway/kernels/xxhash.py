@@ -2,16 +2,21 @@
 
 1. A null leaves the hash at its seed; several columns are hashed one into the next, the hash so far as the seed.
 2. A struct is hashed as its fields, in order; an array as its elements.
+3. Words are hashed by machine code: the buckets of a few keys are asked for whenever a window ends, and numpy's calls
+   for every step of the hash would take longer than all else that is done with them then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeVar
 
+import numba
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from numba.extending import register_jitable
 
 from headway.kernels.hashable import Bytes, hash_lists, hashable
 
@@ -23,6 +28,19 @@ _P3 = np.uint64(0x165667B19E3779F9)
 _P4 = np.uint64(0x85EBCA77C2B2AE63)
 _P5 = np.uint64(0x27D4EB2F165667C5)
 _ZERO = np.uint64(0)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _step(function: _Function) -> _Function:
+    """In machine code it is of numbers, else of whole columns."""
+    made: _Function = register_jitable(function)
+    return made
+
+
+def _signature(word: numba.types.Type) -> numba.core.typing.Signature:
+    """Given, so that it is compiled when it is imported, and not while rows wait."""
+    columns = [numba.types.Array(each, 1, "C", readonly=True) for each in (word, numba.uint64)]
+    return numba.uint64[::1](*columns)
 
 
 def xxhash64(array: pa.Array, seed: int | npt.NDArray[np.int64] = 42) -> npt.NDArray[np.int64]:
@@ -50,32 +68,36 @@ def hash_column(array: pa.Array, seeds: Hashes) -> Hashes:
         if isinstance(column, Bytes):
             hashed = _hash_bytes(column, seeds)
         else:
-            hash_words: Callable[..., Hashes] = _hash_int if column.values.itemsize == 4 else _hash_long
-            hashed = hash_words(column.values, seeds)
+            hashed = (_hash_ints if column.values.itemsize == 4 else _hash_longs)(column.values, seeds)
     if array.null_count == 0:
         return hashed
     return np.where(pc.is_valid(array).to_numpy(zero_copy_only=False), hashed, seeds)
 
 
+@_step
 def _rotate(x: Hashes, bits: int) -> Hashes:
     return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
 
 
+@_step
 def _avalanche(h: Hashes) -> Hashes:
     h = (h ^ (h >> np.uint64(33))) * _P2
     h = (h ^ (h >> np.uint64(29))) * _P3
     return h ^ (h >> np.uint64(32))
 
 
+@_step
 def _round(accumulator: Hashes | np.uint64, word: Hashes) -> Hashes:
     return _rotate(accumulator + word * _P2, 31) * _P1
 
 
+@_step
 def _mix_8(h: Hashes, word: Hashes) -> Hashes:
     return _rotate(h ^ _round(_ZERO, word), 27) * _P1 + _P4
 
 
-def _mix_4(h: Hashes, word: Hashes) -> Hashes:
+@_step
+def _mix_4(h: Hashes, word: Hashes | np.uint64) -> Hashes:
     return _rotate(h ^ (word * _P1), 23) * _P2 + _P3
 
 
@@ -83,12 +105,20 @@ def _mix_1(h: Hashes, byte: Hashes) -> Hashes:
     return _rotate(h ^ (byte * _P5), 11) * _P1
 
 
-def _hash_int(words: npt.NDArray[np.uint32], seeds: Hashes) -> Hashes:
-    return _avalanche(_mix_4(seeds + _P5 + np.uint64(4), words.astype(np.uint64)))
+@numba.njit(_signature(numba.uint32), nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _hash_ints(words: npt.NDArray[np.uint32], seeds: Hashes) -> Hashes:
+    hashed = np.empty_like(seeds)
+    for row in range(len(words)):
+        hashed[row] = _avalanche(_mix_4(seeds[row] + _P5 + np.uint64(4), np.uint64(words[row])))
+    return hashed
 
 
-def _hash_long(words: Hashes, seeds: Hashes) -> Hashes:
-    return _avalanche(_mix_8(seeds + _P5 + np.uint64(8), words))
+@numba.njit(_signature(numba.uint64), nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _hash_longs(words: Hashes, seeds: Hashes) -> Hashes:
+    hashed = np.empty_like(seeds)
+    for row in range(len(words)):
+        hashed[row] = _avalanche(_mix_8(seeds[row] + _P5 + np.uint64(8), words[row]))
+    return hashed
 
 
 def _hash_bytes(column: Bytes, seeds: Hashes) -> Hashes:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headway.kernels.api import buckets
@@ -79,13 +80,13 @@ class ByKey:
             self.ports[0].send(message)
             return
         owners = owners_of(batch, self._keys, len(self.ports))
-        for owner in np.unique(owners):
+        for owner, port in enumerate(self.ports):
             rows = np.flatnonzero(owners == owner)
-            size = message.size * len(rows) // len(owners)
-            self.ports[owner].send(message._replace(batch=batch.take(pa.array(rows)), size=size))
+            if len(rows):
+                size = message.size * len(rows) // len(owners)
+                port.send(message._replace(batch=batch.take(pa.array(rows)), size=size))
 
 
-def owners_of(batch: pa.RecordBatch, keys: Sequence[int], owners: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+def owners_of(batch: pa.RecordBatch, keys: Sequence[int], owners: int) -> npt.NDArray[np.int64]:
     """The owner, 0 to `owners` - 1, of every row."""
-    owned: np.ndarray[tuple[int], np.dtype[np.int32]] = buckets(batch, keys, BUCKETS).to_numpy() % owners
-    return owned
+    return buckets(batch, keys, BUCKETS) % owners

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql import types as T
 
 from headway.dataflow.graph import AggCall, Aggregate
 from headway.dataflow.types import arrow_type
@@ -33,6 +32,8 @@ class CellTable:
         self._plan = plan
         self._header = header
         self.schema = partial_schema(aggregate)
+        self._key_types = [arrow_type(key.type) for key in aggregate.keys]
+        self._state_types = [state_types(agg) for agg in aggregate.aggs]
         self._cells: Cells = np.zeros((0, plan.width), np.int64)
         self._ways = np.zeros(layout.WAYS, np.int64)
         self._dense = np.zeros(0, np.int32)
@@ -118,7 +119,8 @@ class CellTable:
         """When the first group ends. Watermarks come often and end nothing mostly: only new groups are looked at."""
         event_key, new = self._aggregate.event_key, held[self._timed :]
         if event_key is not None and len(new):
-            starts = new[~self._null(new, event_key), event_key]
+            null = self._null(new, event_key)
+            starts = new[:, event_key] if null is None else new[~null, event_key]
             if len(starts):
                 self._first_end = min(self._first_end, int(starts.min()) + self._plan.windows[event_key])
             self._timed = len(held)
@@ -130,39 +132,42 @@ class CellTable:
         event_key = self._aggregate.event_key
         if event_key is None:
             return np.zeros(len(held), np.bool_)
-        there: npt.NDArray[np.bool_] = ~self._null(held, event_key)
-        return there & (held[:, event_key] + self._plan.windows[event_key] <= watermark)
+        ended: npt.NDArray[np.bool_] = held[:, event_key] + self._plan.windows[event_key] <= watermark
+        null = self._null(held, event_key)
+        return ended if null is None else ended & ~null
 
-    def _null(self, held: Cells, key: int) -> npt.NDArray[np.bool_]:
+    def _null(self, held: Cells, key: int) -> npt.NDArray[np.bool_] | None:
+        """Where a key is null; None: nowhere."""
         if not self._plan.null_cell:
-            return np.zeros(len(held), np.bool_)
+            return None
         bits: npt.NDArray[np.bool_] = (held[:, self._plan.keys] >> key) & 1 == 1
         return bits
 
     def _export(self, held: Cells) -> pa.RecordBatch:
+        held = np.asfortranarray(held)  # column by column, as Arrow has them
         columns = [self._key(held, i) for i in range(len(self._aggregate.keys))]
         for number, agg in enumerate(self._aggregate.aggs):
             columns += self._states(held, number, agg)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _key(self, held: Cells, key: int) -> pa.Array:
-        kind = self._aggregate.keys[key].type
+        kind = self._key_types[key]
         null = self._null(held, key)
-        if not isinstance(kind, T.StructType):
-            return to_arrow(held[:, key], arrow_type(kind), null)
+        if not pa.types.is_struct(kind):
+            return to_arrow(held[:, key], kind, null)
         start = held[:, key]
         ends = (start, start + self._plan.windows[key])
-        fields = list(arrow_type(kind))
+        fields = list(kind)
         children = [to_arrow(values, f.type, null) for values, f in zip(ends, fields, strict=True)]
         return pa.StructArray.from_arrays(children, fields=fields)
 
     def _states(self, held: Cells, number: int, agg: AggCall) -> list[pa.Array]:
-        cells, kinds = self._plan.states[number], state_types(agg)
+        cells, kinds = self._plan.states[number], self._state_types[number]
         if agg.function == "avg":
             count = held[:, cells[1]]
-            total = np.ascontiguousarray(held[:, cells[0]]).view(np.float64)
+            total = held[:, cells[0]].view(np.float64)
             return [to_arrow(total, kinds[0], count == 0), to_arrow(count, kinds[1])]
-        values = np.ascontiguousarray(held[:, cells[0]])
+        values = held[:, cells[0]]
         if agg.function != "count" and is_float(agg.args[0].type):
             values = values.view(np.float64)
         return [to_arrow(values, kinds[0], self._unseen(held, number, agg))]
@@ -175,8 +180,10 @@ class CellTable:
 
 
 def to_arrow(values: np.ndarray, kind: pa.DataType, null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """Cells as an Arrow column of `kind`."""
+    """Cells, one after the other, as an Arrow column of `kind`."""
     mask = null if null is not None and null.any() else None
+    if mask is None and not pa.types.is_floating(kind) and kind.bit_width == 8 * values.itemsize:
+        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)], 0)
     if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
         plain = pa.int32() if pa.types.is_date32(kind) else pa.int64()
         return pa.array(values, plain, mask=mask).view(kind)
