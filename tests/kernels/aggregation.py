@@ -18,12 +18,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from headway.dataflow.expr import Column, Expr
 from headway.dataflow.graph import AggCall, Aggregate, Source
 from headway.dataflow.types import Field, arrow_schema
-from headway.kernels.api import Chain, buckets
+from headway.kernels.api import Chain
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.merge import Merge
 from headway.kernels.sessions import SessionMerge
 
-BUCKETS = 16
 WINDOW = T.StructType([T.StructField("start", T.TimestampType()), T.StructField("end", T.TimestampType())])
 UTC = dt.UTC
 TIMES = [dt.datetime(2024, 3, 10, 6, 59, 59, 999_999, UTC), dt.datetime(1969, 12, 31, 0, 0, 0, 1, UTC)]
@@ -126,12 +125,9 @@ class Cluster:
         return [whole.slice(a, b - a) for a, b in pairs] if whole is not None else []
 
     def exchange(self, chain: InterpretedChain, watermark: int | None = None) -> None:
-        partials = chain.flush(watermark)
-        if partials is None:
-            return
-        ids = buckets(partials, self.aggregate.exchange_keys, BUCKETS)
-        for i, merge in enumerate(self.merges):
-            merge.merge(partials.filter(pa.array(ids % len(self.merges) == i)), None)
+        parts = chain.flush_to(watermark, len(self.merges))
+        for merge, part in zip(self.merges, parts or [], strict=parts is not None):
+            merge.merge(part, None)
 
     def restart(self) -> None:
         """One kernel of each kind dies, and another goes on from its snapshot, which was cut in two."""

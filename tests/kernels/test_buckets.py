@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 from aggregation import SAMPLES, table_of
 
-from headway.kernels.api import buckets
-from headway.kernels.hashing import bucket_ids
+from headway.kernels.hashing import bucket_ids, owners_of
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
@@ -39,9 +38,9 @@ def test_buckets_are_the_same_in_every_release() -> None:
     assert bucket_ids(columns, 128).tolist() == [123]
 
 
-def test_no_keys_are_one_bucket() -> None:
+def test_no_keys_have_one_owner() -> None:
     batch = pa.RecordBatch.from_arrays([pa.array([1, 2])], ["a0_0"])
-    assert buckets(batch, [], 128).tolist() == [0, 0]
+    assert owners_of(batch, [], 5).tolist() == [0, 0]
 
 
 def test_buckets_spread() -> None:

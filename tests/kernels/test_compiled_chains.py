@@ -224,6 +224,26 @@ def test_any_rows_and_a_change_over_between_them(rows: list[tuple[Any, ...]], at
     assert after.groups == 0
 
 
+@pytest.mark.parametrize("key", ["b", "y", "s", "i", "l", "f", "d", "day", "t", "n"])
+def test_groups_of_both_tiers_go_to_the_same_owners(key: str) -> None:
+    """Nulls, NaN and negative numbers too; some groups have come from another kernel."""
+    steps = [Watermark(SCHEMA, SOURCE, 11, SECOND)]
+    steps.append(project([window(0), col(key), col("t")], steps[0]))
+    chain = aggregated(steps, [0, 1], [AggCall("count", (), LONG)], event=0)
+    compiled, interpreted = compile_now(chain), InterpretedChain(chain)
+    feed(interpreted, [batch(ROWS)])
+    state = interpreted.snapshot()
+    assert state is not None
+    compiled.restore(state)
+    for kernel in (compiled, interpreted):
+        feed(kernel, [batch(some_rows(500, 1))])
+    for watermark in (5 * SECOND, None):
+        ours, theirs = compiled.flush_to(watermark, 5), interpreted.flush_to(watermark, 5)
+        assert ours is not None
+        assert theirs is not None
+        assert [results(chain, [part]) for part in ours] == [results(chain, [part]) for part in theirs]
+
+
 def test_more_groups_than_fit_at_first() -> None:
     """The table grows in the middle of batches; keys far apart are found by hash, near ones by position."""
     chain = aggregated([project([col("l"), col("i")])], [0], [AggCall("count", (), LONG), over("sum", LONG, 1, INT)])

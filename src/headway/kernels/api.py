@@ -10,12 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from headway.dataflow.graph import AggCall, Aggregate, Relation
@@ -50,6 +48,9 @@ class ChainKernel(Protocol):
 
     def flush(self, watermark: int | None) -> pa.RecordBatch | None:
         """Partial aggregates: remove and give the groups that `watermark` ends, all groups if it is None."""
+
+    def flush_to(self, watermark: int | None, owners: int) -> list[pa.RecordBatch] | None:
+        """The same, as a batch for each of so many owners of keys (see `hashing.owners_of`)."""
 
     def snapshot(self) -> pa.Table | None:
         """The partial groups held now, as by flush(None), but they stay. None: the kernel is stateless."""
@@ -164,15 +165,3 @@ def partial_schema(aggregate: Aggregate) -> pa.Schema:
         for j, column in enumerate(state_types(agg))
     ]
     return pa.schema(keys + states)
-
-
-def buckets(partials: pa.RecordBatch, keys: Sequence[int], count: int) -> npt.NDArray[np.int64]:
-    """The key bucket of every row (in 0..count-1): the same on every machine, in every run, for equal keys.
-
-    With no keys it is bucket 0, so that the one group of a global aggregation has one place.
-    """
-    from headway.kernels.hashing import bucket_ids
-
-    if not keys:
-        return np.zeros(partials.num_rows, np.int64)
-    return bucket_ids([partials.column(i) for i in keys], count)

@@ -11,12 +11,14 @@ import pyarrow as pa
 from headway.kernels.keys import flatten_all
 from headway.kernels.xxhash import xxhash64
 
-_SEED = 42
+SEED = 42
+BUCKETS = 128
+"""Key buckets per stateful stage: the unit of ordering, of checkpoints and of migration."""
 
 
 def hash_plain(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
     """One hash per row of plain key columns (see `keys`), each column hashed into the hash of those before it."""
-    hashes: int | npt.NDArray[np.int64] = _SEED
+    hashes: int | npt.NDArray[np.int64] = SEED
     for column in columns:
         hashes = xxhash64(column, hashes)
     assert isinstance(hashes, np.ndarray)
@@ -35,6 +37,21 @@ def bucket_ids(columns: Sequence[pa.Array], count: int) -> npt.NDArray[np.int64]
     [108, 108]
     """
     return (hash_keys(columns) % np.uint64(count)).view(np.int64)
+
+
+def owners_of(batch: pa.RecordBatch, keys: Sequence[int], owners: int) -> npt.NDArray[np.int64]:
+    """Which of `owners` operators has each row's key, by the columns `keys`; without keys, the first has all."""
+    if not keys:
+        return np.zeros(batch.num_rows, np.int64)
+    return bucket_ids([batch.column(i) for i in keys], BUCKETS) % owners
+
+
+def deal(batch: pa.RecordBatch, keys: Sequence[int], owners: int) -> list[pa.RecordBatch]:
+    """The rows of each owner."""
+    if owners == 1:
+        return [batch]
+    found = owners_of(batch, keys, owners)
+    return [batch.take(pa.array(np.flatnonzero(found == owner))) for owner in range(owners)]
 
 
 def _telling(column: pa.Array) -> pa.Array:

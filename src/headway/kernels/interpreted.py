@@ -30,6 +30,7 @@ from headway.kernels.api import Chain
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.generate import generated
 from headway.kernels.groups import Groups
+from headway.kernels.hashing import deal
 from headway.kernels.join import StaticProbe
 from headway.kernels.observation import Observer
 from headway.kernels.partials import Partials
@@ -74,6 +75,12 @@ class InterpretedChain:
             return None
         table = self._groups.take() if watermark is None else self._groups.take_ended(watermark)
         return self._groups.partials.decode(table) if table is not None and table.num_rows else None
+
+    def flush_to(self, watermark: int | None, owners: int) -> list[pa.RecordBatch] | None:
+        partials = self.flush(watermark)
+        if partials is None or self._groups is None:
+            return None
+        return deal(partials, self._groups.partials.aggregate.exchange_keys, owners)
 
     def snapshot(self) -> pa.Table | None:
         if self._groups is None:

@@ -97,7 +97,7 @@ def _mix_8(h: Hashes, word: Hashes) -> Hashes:
 
 
 @_step
-def _mix_4(h: Hashes, word: Hashes | np.uint64) -> Hashes:
+def _mix_4(h: Hashes, word: Hashes) -> Hashes:
     return _rotate(h ^ (word * _P1), 23) * _P2 + _P3
 
 
@@ -105,11 +105,23 @@ def _mix_1(h: Hashes, byte: Hashes) -> Hashes:
     return _rotate(h ^ (byte * _P5), 11) * _P1
 
 
+@_step
+def hash_int(word: Any, seed: Any) -> Any:
+    """The hash of a word of 4 bytes."""
+    return _avalanche(_mix_4(seed + _P5 + np.uint64(4), word))
+
+
+@_step
+def hash_long(word: Any, seed: Any) -> Any:
+    """The hash of a word of 8 bytes."""
+    return _avalanche(_mix_8(seed + _P5 + np.uint64(8), word))
+
+
 @numba.njit(_signature(numba.uint32), nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _hash_ints(words: npt.NDArray[np.uint32], seeds: Hashes) -> Hashes:
     hashed = np.empty_like(seeds)
     for row in range(len(words)):
-        hashed[row] = _avalanche(_mix_4(seeds[row] + _P5 + np.uint64(4), np.uint64(words[row])))
+        hashed[row] = hash_int(np.uint64(words[row]), seeds[row])
     return hashed
 
 
@@ -117,7 +129,7 @@ def _hash_ints(words: npt.NDArray[np.uint32], seeds: Hashes) -> Hashes:
 def _hash_longs(words: Hashes, seeds: Hashes) -> Hashes:
     hashed = np.empty_like(seeds)
     for row in range(len(words)):
-        hashed[row] = _avalanche(_mix_8(seeds[row] + _P5 + np.uint64(8), words[row]))
+        hashed[row] = hash_long(words[row], seeds[row])
     return hashed
 
 

@@ -2,7 +2,7 @@
 
 from headway.memory.accounts import Account, Ledger
 from headway.memory.area import HEAP, Area, Memory, aligned
-from headway.memory.blocks import Block, Layout, Rows, record_batch
+from headway.memory.blocks import Block, Layout, Rows, record_batch, row_bytes
 from headway.memory.chunks import Chunk, ChunkPool, Part
 from headway.memory.settings import MemorySettings, memory_settings
 
@@ -22,4 +22,5 @@ __all__ = [
     "aligned",
     "memory_settings",
     "record_batch",
+    "row_bytes",
 ]

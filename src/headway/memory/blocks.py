@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -131,3 +131,18 @@ Rows: TypeAlias = pa.RecordBatch | Block
 def record_batch(rows: Rows) -> pa.RecordBatch:
     """Rows as Arrow columns."""
     return rows.record_batch() if isinstance(rows, Block) else rows
+
+
+def row_bytes(fields: Iterable[pa.Field]) -> float:
+    """What a row takes if all fields are of fixed width, else 0.
+
+    >>> row_bytes(pa.schema({"a": pa.int32(), "b": pa.struct({"c": pa.bool_()})}))
+    4.125
+    """
+    widths = []
+    for field in fields:
+        if pa.types.is_struct(field.type):
+            widths.append(row_bytes(field.type))
+        else:
+            widths.append(field.type.bit_width / 8 if pa.types.is_primitive(field.type) else 0.0)
+    return sum(widths) if all(widths) else 0.0

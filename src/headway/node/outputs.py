@@ -6,20 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from headway.kernels.api import buckets
+from headway.kernels.hashing import deal, owners_of
 from headway.node.message import Message
 from headway.node.ports import Port
-
-BUCKETS = 128
-"""Key buckets per stateful stage: the unit of ordering, of checkpoints and of migration."""
-
-
-def bucket_owner(bucket: int, owners: int) -> int:
-    """Which of `owners` operators holds `bucket`."""
-    return bucket % owners
 
 
 class Share(NamedTuple):
@@ -79,14 +70,6 @@ class ByKey:
         if len(self.ports) == 1:
             self.ports[0].send(message)
             return
-        owners = owners_of(batch, self._keys, len(self.ports))
-        for owner, port in enumerate(self.ports):
-            rows = np.flatnonzero(owners == owner)
-            if len(rows):
-                size = message.size * len(rows) // len(owners)
-                port.send(message._replace(batch=batch.take(pa.array(rows)), size=size))
-
-
-def owners_of(batch: pa.RecordBatch, keys: Sequence[int], owners: int) -> npt.NDArray[np.int64]:
-    """The owner, 0 to `owners` - 1, of every row."""
-    return buckets(batch, keys, BUCKETS) % owners
+        for port, part in zip(self.ports, deal(batch, self._keys, len(self.ports)), strict=True):
+            if part.num_rows:
+                port.send(message._replace(batch=part, size=message.size * part.num_rows // batch.num_rows))

@@ -129,6 +129,9 @@ class IsolatedChain:
     def flush(self, watermark: int | None) -> None:
         return None
 
+    def flush_to(self, watermark: int | None, owners: int) -> None:
+        return None
+
     def snapshot(self) -> None:
         return None
 

@@ -5,6 +5,8 @@ Generated code fills the cells (see aggregation.py); here they are only moved, a
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,6 +16,7 @@ from headway.dataflow.types import arrow_type
 from headway.kernels.api import partial_schema, state_types
 from headway.kernels.compiled import layout
 from headway.kernels.compiled.aggregation import AggregationPlan
+from headway.kernels.compiled.dealing import deal
 from headway.kernels.compiled.values import is_float
 
 _FIRST = 1024
@@ -34,6 +37,8 @@ class CellTable:
         self.schema = partial_schema(aggregate)
         self._key_types = [arrow_type(key.type) for key in aggregate.keys]
         self._state_types = [state_types(agg) for agg in aggregate.aggs]
+        self._hashed = np.array([(i, _hashed_bytes(kind)) for i, kind in enumerate(self._key_types)], np.int64)
+        self._hashed = self._hashed.reshape(-1, 2)
         self._cells: Cells = np.zeros((0, plan.width), np.int64)
         self._ways = np.zeros(layout.WAYS, np.int64)
         self._dense = np.zeros(0, np.int32)
@@ -97,23 +102,23 @@ class CellTable:
 
     def partials(self) -> pa.RecordBatch:
         """All groups."""
-        return self._export(self._cells[: self.groups])
+        return self._export(np.ascontiguousarray(self._cells[: self.groups].T))
 
-    def take(self, watermark: int | None) -> pa.RecordBatch | None:
-        """Remove and give the groups that `watermark` ends, all if it is None."""
+    def take(self, watermark: int | None, owners: int) -> list[pa.RecordBatch] | None:
+        """Remove the groups that `watermark` ends, all if it is None; give those of each of so many owners."""
         held = self._cells[: self.groups]
         if watermark is not None and self._earliest(held) > watermark:
             return None
         ended = self._ended(held, watermark)
         if not ended.any():
             return None
-        taken = self._export(held[ended])
-        kept = held[~ended]
-        self._cells[: len(kept)] = kept
-        self._header[layout.GROUPS], self._header[layout.DIRTY] = len(kept), 1
+        null_cell = self._plan.keys if self._plan.null_cell else -1
+        columns, bounds = deal(self._cells, len(held), ended, self._hashed, null_cell, owners)
+        taken, begins = self._export(columns), bounds.tolist()
+        self._header[layout.GROUPS], self._header[layout.DIRTY] = len(held) - taken.num_rows, 1
         self._dense.fill(-1)
         self._timed, self._first_end = 0, _NEVER
-        return taken
+        return [taken.slice(begin, end - begin) for begin, end in pairwise(begins)]
 
     def _earliest(self, held: Cells) -> int:
         """When the first group ends. Watermarks come often and end nothing mostly: only new groups are looked at."""
@@ -143,8 +148,9 @@ class CellTable:
         bits: npt.NDArray[np.bool_] = (held[:, self._plan.keys] >> key) & 1 == 1
         return bits
 
-    def _export(self, held: Cells) -> pa.RecordBatch:
-        held = np.asfortranarray(held)  # column by column, as Arrow has them
+    def _export(self, cells: Cells) -> pa.RecordBatch:
+        """The groups of cells that are given column by column, as Arrow has them."""
+        held = cells.T
         columns = [self._key(held, i) for i in range(len(self._aggregate.keys))]
         for number, agg in enumerate(self._aggregate.aggs):
             columns += self._states(held, number, agg)
@@ -177,6 +183,11 @@ class CellTable:
             return None
         bits: npt.NDArray[np.bool_] = (held[:, self._plan.seen] >> number) & 1 == 0
         return bits
+
+
+def _hashed_bytes(key: pa.DataType) -> int:
+    """How many bytes of a key are hashed: a window is hashed by its start, and no number as less than 4."""
+    return 8 if pa.types.is_struct(key) else max(key.bit_width // 8, 4)
 
 
 def to_arrow(values: np.ndarray, kind: pa.DataType, null: npt.NDArray[np.bool_] | None = None) -> pa.Array:

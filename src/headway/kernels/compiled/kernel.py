@@ -143,13 +143,15 @@ class CompiledChain:
         return {}
 
     def flush(self, watermark: int | None) -> pa.RecordBatch | None:
-        if self._cells is None:
-            return None
-        pieces = [self._cells.take(watermark), self._restored.flush(watermark) if self._restored else None]
-        batches = [piece for piece in pieces if piece is not None]
-        if not batches:
-            return None
-        return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+        parts = self.flush_to(watermark, 1)
+        return None if parts is None else parts[0]
+
+    def flush_to(self, watermark: int | None, owners: int) -> list[pa.RecordBatch] | None:
+        taken = None if self._cells is None else self._cells.take(watermark, owners)
+        restored = None if self._restored is None else self._restored.flush_to(watermark, owners)
+        if taken is None or restored is None:
+            return taken or restored
+        return [pa.concat_batches(both) for both in zip(taken, restored, strict=True)]
 
     def snapshot(self) -> pa.Table | None:
         if self._cells is None:

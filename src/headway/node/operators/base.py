@@ -19,7 +19,7 @@ from math import inf
 
 import pyarrow as pa
 
-from headway.memory import Block, Rows
+from headway.memory import Block, Rows, row_bytes
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.host import Host, State
 from headway.node.outputs import Output
@@ -338,15 +338,26 @@ class Operator:
         """Send rows downstream; results of them are timed from `cause`."""
         self._serial += 1
         self.profile.flow.gave(batch.num_rows)
+        for output, converter in zip(self.outputs, self.converters, strict=True):
+            output.rows(self._message(batch, converter, p, t, cause, partition))
+
+    def give_each(self, parts: Sequence[pa.RecordBatch], p: int | None, t: float, cause: Message) -> None:
+        """Send rows downstream that are dealt to the ports of the only output already."""
+        self._serial += 1
+        self.profile.flow.gave(sum(part.num_rows for part in parts))
+        for port, part in zip(self.outputs[0].ports, parts, strict=True):
+            if part.num_rows:
+                port.send(self._message(part, self.converters[0], p, t, cause, 0))
+
+    def _message(
+        self, batch: Rows, converter: Converter, p: int | None, t: float, cause: Message, partition: int
+    ) -> Message:
         self._triggered = self._triggered or self.current.batch is None
         size = batch.nbytes if isinstance(batch, Block) else self._size(batch)
-        spent = self._spent_by(cause)
-        for output, converter in zip(self.outputs, self.converters, strict=True):
-            context = self._context(converter, p, t, partition)
-            output.rows(
-                Message(batch, p, t, cause.first_t, cause.polled, self._serial, partition, None, None, False, size,
-                        context, spent)
-            )  # fmt: skip
+        return Message(
+            batch, p, t, cause.first_t, cause.polled, self._serial, partition, None, None, False, size,
+            self._context(converter, p, t, partition), self._spent_by(cause)
+        )  # fmt: skip
 
     def _context(self, converter: Converter, p: int | None, t: float, partition: int) -> PriorityContext:
         return self.host.dispatcher.at_operator(converter, self.cause, p, t, partition, self.host.now())
@@ -354,8 +365,7 @@ class Operator:
     def _size(self, batch: pa.RecordBatch) -> int:
         """The bytes of a batch. Arrow's own count takes 30 microseconds, so rows of fixed width are multiplied."""
         if self._row_bytes is None:
-            fixed = [pa.types.is_primitive(type_) and type_.bit_width for type_ in batch.schema.types]
-            self._row_bytes = sum(fixed) / 8 if all(fixed) else 0.0
+            self._row_bytes = row_bytes(batch.schema)
         return int(batch.num_rows * self._row_bytes) if self._row_bytes else batch.nbytes
 
     def tell(self, watermark: Watermark, cause: Message) -> None:

@@ -239,12 +239,12 @@ class ChainOperator(Operator):
             self.host.at(self._flushed + self._flush_every, self)
 
     def _flush(self, watermark: int | None) -> None:
-        partials = self._kernel.flush(watermark)
+        parts = self._kernel.flush_to(watermark, len(self.outputs[0].ports))
         now, oldest = self.host.now(), self._oldest
-        if partials is not None and oldest is not None:
-            self.give(partials, *self._newest, oldest)
-        elif partials is not None:
-            self.give(partials, None, now, Message(t=now, first_t=now, polled=now))
+        if parts is not None and oldest is not None:
+            self.give_each(parts, *self._newest, oldest)
+        elif parts is not None:
+            self.give_each(parts, None, now, Message(t=now, first_t=now, polled=now))
         if watermark is None or self._flush_every is None:
             self._flushed = now
             self._oldest = None
