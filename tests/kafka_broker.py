@@ -172,6 +172,17 @@ class Broker:
         [done] = self._admin.delete_records([kafka().TopicPartition(topic, partition, before)]).values()
         done.result()
 
+    def abort(self, topic: str, *values: str, partition: int = 0) -> None:
+        """Send values in a transaction that is taken back: there are offsets, and no rows."""
+        name = f"aborts-{next(_names)}"
+        producer = kafka().Producer({"bootstrap.servers": self.servers, "transactional.id": name, "log_level": 0})
+        producer.init_transactions()
+        producer.begin_transaction()
+        for value in values:
+            producer.produce(topic, value, partition=partition)
+        producer.flush()
+        producer.abort_transaction()
+
     def send(self, topic: str, *values: Any, partition: int = 0, **others: Any) -> None:
         for value in values:
             data = value if isinstance(value, bytes | None) else str(value).encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -157,6 +158,26 @@ def test_windows_follow_event_time_of_each_partition(spark: SparkSession, broker
     query.processAllAvailable()
     found = sorted((row.start.timestamp(), row["count"]) for row in spark.table(str(query.name)).collect())
     assert found == [(1_700_000_000.0 + second, 6) for second in range(4)]
+
+
+def test_a_partition_that_moves_on_without_rows_holds_nothing_back(
+    spark: SparkSession, broker: Broker, start: Start
+) -> None:
+    topic = broker.topic(2)
+    broker.abort(topic, "x", "y", partition=0)
+    committed = {"kafka.isolation.level": "read_committed", "startingOffsets": "earliest"}
+    df = stream(spark, broker, subscribe=topic, **committed).withWatermark("timestamp", "0 seconds")
+    counts = df.groupBy(F.window("timestamp", "1 second")).count()
+    query = start(counts.select("count"), **{"headway.idleTimeout": "0.3 seconds", "headway.nodes": "1"})
+    for second in range(4):
+        broker.send(topic, "x", partition=1, timestamp=1_700_000_000_000 + second * 1000)
+    deadline = time.monotonic() + 60
+    while spark.table(str(query.name)).count() < 3:
+        assert time.monotonic() < deadline, "windows do not end"
+        assert query.exception() is None
+        broker.abort(topic, "z", partition=0)
+        time.sleep(0.2)
+    assert [row["count"] for row in spark.table(str(query.name)).collect()] == [1, 1, 1]
 
 
 def test_a_rate_limit_loses_no_row(spark: SparkSession, broker: Broker, start: Start) -> None:
