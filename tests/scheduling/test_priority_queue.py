@@ -62,7 +62,7 @@ def test_an_operator_goes_on_until_its_turn_has_taken_the_grain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "other", "runs"), [(64.0, 4.5, 20), (64.0, 3.5, 1), (0.128, 5.0, 3), (inf, 5.0, 20)]
+    ("target", "other", "runs"), [(64.0, 4.5, 100), (64.0, 3.5, 1), (0.128, 5.0, 3), (inf, 5.0, 100)]
 )
 def test_who_runs_goes_on_if_nobody_is_more_urgent_by_much(target: float, other: float, runs: int) -> None:
     queue = PriorityQueue(steady=1 / 64)
@@ -80,9 +80,10 @@ def test_who_runs_goes_on_if_nobody_is_more_urgent_by_much(target: float, other:
     assert had == runs
 
 
-def test_a_turn_goes_on_after_who_is_more_urgent_by_much() -> None:
+@pytest.mark.parametrize(("priority", "target"), [(5000.0, 7200.0), (inf, inf)])
+def test_a_turn_goes_on_after_who_is_more_urgent_by_much(priority: float, target: float) -> None:
     queue = PriorityQueue(steady=1 / 64)
-    bulk = context(5000.0, "bulk")._replace(latency=7200.0)
+    bulk = context(priority, "bulk")._replace(latency=target)
     for operator in "ab":
         queue.push(operator, bulk, 0, 0.0)
     ran = []

@@ -31,7 +31,7 @@ from headway.scheduling.api import Turns
 from headway.scheduling.contexts import PriorityContext
 
 GRAIN = 0.001
-LONG = 20
+LONG = 100
 PATIENCE = 1.0
 SHARE = 0.05
 MEMORY = 1.0
@@ -72,6 +72,13 @@ _NOTHING = (0.0, 0.0)
 def _faded(had: tuple[float, float], now: float) -> float:
     seconds, at = had
     return seconds * exp((at - now) / MEMORY) if at < now else seconds
+
+
+def _far_ahead(first: list[Any], running: list[Any]) -> bool:
+    """Whether the first entry is ahead of the running operator's by more than that one may go on for; all that has a
+    target is, if the running one has none."""
+    allowed = running[5]
+    return bool(first[0] < running[0] - allowed if allowed < inf else first[0] < running[0])
 
 
 class PriorityQueue:
@@ -203,7 +210,7 @@ class PriorityQueue:
             first = self._first(now)
             assert first is not None
             if taken < grain + entry[5]:
-                return first if first[0] < entry[0] and first[0] < entry[0] - entry[5] else entry
+                return first if _far_ahead(first, entry) else entry
             turns.end(worker)
         else:
             first = self._first(now)

@@ -32,6 +32,8 @@ MAX_GROUPS = 1 << 20
 COMPILED_CHECK = 0.05
 PUBLISH_EVERY = 0.001
 """The watermark goes on at most so often: at full speed a batch takes less, and every operator downstream is told."""
+NEWS_EVERY = 0.25
+"""The same before windows, which are told of at once when one of them may end: in between it is only news."""
 SESSIONS_EVERY = 0.01
 """The same before sessions, whose partials all leave with it."""
 
@@ -93,7 +95,7 @@ class ChainOperator(Operator):
         self._ends = window_ends(chain) if self._flush_every is None else None
         self._next_end = inf if self._ends is None else -inf
         """The event time from which rows may end a window that the watermark told has not ended."""
-        self._publish_every = PUBLISH_EVERY if self._ends is None else marks_every(self.host.latency)
+        self._publish_every = PUBLISH_EVERY if self._ends is None else max(NEWS_EVERY, marks_every(self.host.latency))
         if self._sessions:
             self._publish_every = SESSIONS_EVERY
         self._published = 0.0
