@@ -79,7 +79,10 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def hw(spark: SparkSession) -> Iterator[headway.Headway]:
-    with headway.start(spark, nodes=NODES if slots(spark) > NODES else None) as started:
+    # Of hundreds of queries, each with rows for a moment, the kernels would take a third of all the time to compile,
+    # and most would be ready too late: the tests that are about compiled queries ask for them.
+    conf = {"headway.compile": "never"}
+    with headway.start(spark, nodes=NODES if slots(spark) > NODES else None, conf=conf) as started:
         yield started
 
 

@@ -37,7 +37,7 @@ def run(spark: SparkSession, hw: Headway, mode: dict[str, str]) -> Iterator[Runn
 
 @pytest.fixture
 def once(spark: SparkSession, hw: Headway) -> Iterator[Runner]:
-    """Runs a query as a user would get it by default."""
+    """Runs a query once, on all nodes."""
     runner = Runner(spark, hw, {})
     yield runner
     runner.stop()

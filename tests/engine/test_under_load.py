@@ -53,7 +53,8 @@ def test_every_row_passes_a_sink_that_is_slow(once: Runner, hw: Headway) -> None
 
 def test_changing_over_to_compiled_loses_nothing(once: Runner) -> None:
     stream = once.stream(SCHEMA)
-    query = once.start(stream.toDF().groupBy((F.col("k") % 13).alias("k")).agg(F.count("*"), F.sum("v")), "complete")
+    sums = stream.toDF().groupBy((F.col("k") % 13).alias("k")).agg(F.count("*"), F.sum("v"))
+    query = once.start(sums, "complete", **{"headway.compile": "background"})
     added = 0
     compiled, deadline = False, time.monotonic() + 60
     while not compiled and time.monotonic() < deadline:
