@@ -31,7 +31,6 @@ from headway.observe.metrics import QueryMetrics
 
 WARM_UP = 3.0
 SETTLE = 1.5
-ROUNDS = 3
 SHORTEST_TURN = 4.0
 TOLD = 2.5
 """Seconds after which what happened before a change of policy has been told: nodes report every second, and so do
@@ -174,7 +173,7 @@ class Trial:
         hits all alike; then stop the nodes. By policy, what each group did."""
         self.wait()
         groups: dict[str, dict[str, Group]] = {}
-        rounds = max(1, min(ROUNDS, int(seconds / SHORTEST_TURN)))
+        rounds = max(1, int(seconds / SHORTEST_TURN))
         for _ in range(rounds):
             for name, policy in policies.items():
                 self.take(policy)

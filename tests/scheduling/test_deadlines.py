@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from headway.scheduling import Converter, Edf, Knowledge, Llf, PriorityContext, ProgressMap, Sjf, Windows
+from headway.scheduling import Converter, Edf, Knowledge, Llf, PriorityContext, ProgressMap, ReplyContext, Sjf, Windows
 from headway.scheduling.deadlines import STEPS
 
 SECOND = 1_000_000
@@ -195,10 +195,15 @@ def test_like_queries_whose_costs_differ_by_less_than_the_grain_take_turns() -> 
     assert [queue.pop(31.0 + number) for number in range(3)] == ["a", "b", "c"]
 
 
-def test_rows_of_one_window_share_a_context_until_costs_change() -> None:
+def test_rows_of_one_window_share_a_context_for_a_while_unless_costs_change() -> None:
     policy, converter = Llf(), windowed()
     with_history(policy, converter)
-    first, second = (send(policy, converter, p, p + 2.0) for p in (9.5, 9.6))
+    converter.replied("node", ReplyContext(converter.cost, 0.0))
+    first, second, later = (send(policy, converter, p, p + 2.0) for p in (9.5, 9.51, 9.7))
     assert first is second
-    converter.cost += 1.0
-    assert send(policy, converter, 9.7, 11.7).priority < first.priority
+    assert later is not first
+    assert later == first
+    converter.replied("node", ReplyContext(1.05 * converter.cost, 0.0))
+    assert send(policy, converter, 9.71, 11.71) is later
+    converter.replied("node", ReplyContext(converter.cost + 1.0, 0.0))
+    assert send(policy, converter, 9.72, 11.72).priority < first.priority

@@ -159,3 +159,18 @@ def test_entries_that_were_replaced_do_not_pile_up() -> None:
         queue.push("first", context(-1.0), 0, 0.0)
         queue.done("first", 0.0)
     assert len(queue._heap) < 200
+
+
+def test_bulk_operators_that_wait_for_each_other_do_not_starve() -> None:
+    """Those with hours have ten times the patience of those with seconds."""
+    for target, starves in ((7200.0, 11.0), (30.0, 2.0)):
+        queue = PriorityQueue(steady=1 / 64)
+        queue.push("waits", context(9000.0, "waits")._replace(latency=target), 0, 0.0)
+        queue.push("runs", context(5.0, "runs"), 0, 0.0)
+        now = 0.0
+        while (operator := queue.pop(now)) == "runs":
+            now += 0.5
+            queue.push("runs", context(5.0, "runs"), 0, now)
+            queue.done("runs", now)
+        assert operator == "waits"
+        assert starves - 1.0 <= now <= starves

@@ -13,7 +13,7 @@ from headway.memory import HEAP, Memory
 from headway.node.build import Build
 from headway.node.memory import QueryMemory
 from headway.node.message import Barrier, Message, message_header
-from headway.node.operators.base import Operator
+from headway.node.operators.base import Operator, hurries
 from headway.node.operators.chain import ChainOperator
 from headway.node.operators.host import State
 from headway.node.operators.planned import PlanOperator
@@ -63,7 +63,8 @@ class Deployed:
         self._acknowledge_remote()
 
     def burst(self) -> float:
-        return self._node.burst
+        """For how long an operator takes messages, seconds."""
+        return self._node.burst if hurries(self.latency) else 2 * self._node.burst
 
     @property
     def polls(self) -> int:
@@ -153,7 +154,7 @@ class Deployed:
         self.latency = self._judged_by = self.metrics.target = latency
         for operator in self.operators.values():
             for converter in (operator.own, *operator.converters):
-                converter.latency = latency
+                converter.latency, converter.held = latency, None
 
     def inject(self, barrier: Barrier) -> None:
         for operator in self.operators.values():

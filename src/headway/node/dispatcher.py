@@ -31,6 +31,8 @@ class Dispatcher:
         """From now on, this policy decides."""
         self._use(policy)
         for operator in self._operators():
+            for converter in operator.converters:
+                converter.held = None  # it is the other policy's
             for channel in operator.channels.values():
                 waiting = [
                     (arrival, since, message._replace(context=self.at_source(operator.own, message.t, now)))

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from headway.scheduling.flow import Flow
 from headway.scheduling.progress import ProgressMap, Windows
 
+NOISE = 0.1
+"""Measured costs waver by such a part, which makes nobody more urgent."""
 SMOOTHING = 0.2
 """The weight of the newest measured cost."""
 
@@ -55,8 +57,16 @@ UNKNOWN = ReplyContext(0.0, 0.0)
 EARLIEST = PriorityContext(-inf, -inf, None, -inf, 0.0, None)
 
 
-Held = tuple[tuple[int, float, float, float], PriorityContext]
-"""The context of the last message that waits for a frontier, and what it was made of: window, cost, path, latency."""
+class Held(NamedTuple):
+    """The context of a message that waits for a frontier, and which others it counts for: those of partitions that are
+    in the same window, with event times and arrivals of these ranges."""
+
+    begin: int
+    end: int
+    since: float
+    until: float
+    number: int
+    context: PriorityContext
 
 
 @dataclass(slots=True)
@@ -85,7 +95,10 @@ class Converter:
         """One operator of the receiving stage told its costs; the slowest of them counts."""
         self.replies[sender] = reply
         slowest = max(self.replies.values(), key=_whole_path)
+        before = self.cost + self.path
         self.cost, self.path = slowest.cost, slowest.path
+        if abs(self.cost + self.path - before) > NOISE * before:
+            self.held = None
 
 
 def _whole_path(reply: ReplyContext) -> float:

@@ -29,7 +29,8 @@ from headway.scheduling.queue import GRAIN, PATIENCE, SHARE, PriorityQueue
 STEADY = 1 / 64
 """Who runs goes on for a while if nobody is more urgent by more than this part of its target."""
 STEPS = 64
-"""The time at which a window is expected to be complete is known to this part of its slide, on the early side."""
+"""The time at which a window is expected to be complete is known to this part of its slide, on the early side; what was
+found out of it counts for so long, or for this part of the target."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,14 @@ class Deadlines(Policy):
     def at_operator(
         self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
     ) -> PriorityContext:
+        reached = converter.reached.get(partition)
+        if converter.held is not None and p is not None:
+            begin, end, since, until, number, context = converter.held
+            if begin <= p < end and since <= t <= until and number == reached and context.tag == cause.tag:
+                return context
         if p is None or converter.windows is None or not self.knowledge.semantics:
             return self._context(converter, converter.cost, p, t, cause.tag)
         number = converter.windows.number(p)
-        reached = converter.reached.get(partition)
-        held = converter.held
-        if held is not None and number == reached and self._holds(held, number, converter, t, cause):
-            return held[1]
         if converter.progress is not None:
             converter.progress.update(p, t)
         if reached is None or number > reached:
@@ -104,27 +106,16 @@ class Deadlines(Policy):
             number = reached
         return self._held(converter, number, t, cause.tag)
 
-    @staticmethod
-    def _holds(held: Held, number: int, converter: Converter, t: float, cause: PriorityContext) -> bool:
-        """Whether a context that was made for rows before these counts for them too."""
-        (other, cost, path, latency), context = held
-        return (
-            other == number
-            and cost == converter.cost
-            and path == converter.path
-            and latency == converter.latency
-            and t <= context.t <= t + latency
-            and context.tag == cause.tag
-        )
-
     def _held(self, converter: Converter, number: int, t: float, tag: object) -> PriorityContext:
-        """The context of rows that wait for a window's end: most of a window's messages have the same."""
-        assert converter.windows is not None
-        frontier = converter.windows.frontier(number)
+        """The context of rows that wait for a window's end: it counts for others that come soon, on the early side."""
+        windows, latency = converter.windows, converter.latency
+        assert windows is not None
+        frontier = windows.frontier(number)
         expected = self._expected(converter, frontier, t)
         context = self._context(converter, converter.cost, frontier, expected, tag)
-        if t < expected < t + converter.latency and not self.knowledge.cost_error:
-            converter.held = ((number, converter.cost, converter.path, converter.latency), context)
+        if t < expected and not self.knowledge.cost_error:
+            until = min(expected, t + min(latency, windows.slide / 1e6) / STEPS)
+            converter.held = Held(frontier - windows.slide, frontier, expected - latency, until, number, context)
         return context
 
     def _expected(self, converter: Converter, frontier: int, t: float) -> float:

@@ -11,7 +11,8 @@
 
        patience + (n + 1) x longest x (2 + 1 / share)
 
-   where n operators starve before it and no run takes more than `longest`.
+   where n operators starve before it and no run takes more than `longest`. If the part `steady` of its target is longer
+   than `patience`, it has `LEISURE` times as much: dozens of bulk queries that take long turns wait for each other.
 4. A query that floods takes nothing from those who keep within their means: a message that is overdue, of a query
    that has had more than an equal part of the time lately used, and far more than somebody else who waits (like
    queries never have like parts to the microsecond), is set back to a full target from now, as
@@ -33,6 +34,7 @@ from headway.scheduling.contexts import PriorityContext
 GRAIN = 0.001
 LONG = 100
 PATIENCE = 1.0
+LEISURE = 10
 SHARE = 0.05
 MEMORY = 1.0
 """Seconds over which the time that a query has had is remembered."""
@@ -112,7 +114,9 @@ class PriorityQueue:
         is not to be set back."""
         self._entries: dict[Any, list[Any]] = {}
         self._waiting: dict[Any, float] = {}
-        """Since when each operator waits that does not starve, the longest first."""
+        """Until when each operator waits patiently that does not starve, the first first."""
+        self._at_leisure: dict[Any, float] = {}
+        """The same of those with more patience."""
         self._starving: dict[Any, None] = {}
         """The others, in the order of their runs."""
         self._turns = Turns()
@@ -138,7 +142,7 @@ class PriorityQueue:
         latency = context.latency if self._floods and priority > -inf else inf
         before = self._entries.get(operator)
         if before is None:
-            self._wait(operator, now)
+            self._wait(operator, context.latency * self._steady > self._patience, now)
         else:
             before[2] = None
             self._leaves(before[3])
@@ -157,11 +161,13 @@ class PriorityQueue:
         """What orders operators of equal priority."""
         return self._number
 
-    def _wait(self, operator: Any, now: float) -> None:
+    def _wait(self, operator: Any, at_leisure: bool, now: float) -> None:
         if operator in self._out_of_turn:
             self._starving[operator] = None
+        elif at_leisure:
+            self._at_leisure[operator] = now + LEISURE * self._patience
         else:
-            self._waiting[operator] = now
+            self._waiting[operator] = now + self._patience
 
     def _leaves(self, query: Hashable) -> None:
         left = self._queries[query] - 1
@@ -172,7 +178,8 @@ class PriorityQueue:
 
     def pop(self, now: float, worker: int = 0) -> Any | None:
         if now < self._latest:
-            self._waiting = {operator: since - (self._latest - now) for operator, since in self._waiting.items()}
+            for waiting in (self._waiting, self._at_leisure):
+                waiting.update({operator: until - (self._latest - now) for operator, until in waiting.items()})
         self._latest = now
         entry = self._longest_starving(now)
         out_of_turn = entry is not None
@@ -191,12 +198,13 @@ class PriorityQueue:
     def _longest_starving(self, now: float) -> list[Any] | None:
         if self._budget <= 0.0:
             return None
-        while self._waiting:
-            operator, since = next(iter(self._waiting.items()))
-            if now - since <= self._patience:
-                break
-            del self._waiting[operator]
-            self._starving[operator] = None
+        for waiting in (self._waiting, self._at_leisure):
+            while waiting:
+                operator, until = next(iter(waiting.items()))
+                if now <= until:
+                    break
+                del waiting[operator]
+                self._starving[operator] = None
         return self._entries[next(iter(self._starving))] if self._starving else None
 
     def _next(self, now: float, worker: int) -> list[Any] | None:
@@ -254,8 +262,8 @@ class PriorityQueue:
         operator = entry[2]
         entry[2] = None
         del self._entries[operator]
-        if self._waiting.pop(operator, None) is None:
-            del self._starving[operator]
+        for waiting in (self._waiting, self._at_leisure, self._starving):
+            waiting.pop(operator, None)
         self._leaves(entry[3])
         if self._heap[0] is entry:
             heapq.heappop(self._heap)

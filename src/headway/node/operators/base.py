@@ -52,7 +52,12 @@ def marks_every(latency: float | None) -> float:
     >>> marks_every(0.1), marks_every(None)
     (0.05, 1.0)
     """
-    return MARKS_EVERY if latency is not None and latency <= HURRIES else SELDOM * MARKS_EVERY
+    return MARKS_EVERY if hurries(latency) else SELDOM * MARKS_EVERY
+
+
+def hurries(latency: float | None) -> bool:
+    """Whether a query's target is so short that seconds count."""
+    return latency is not None and latency <= HURRIES
 
 
 class Operator:
