@@ -75,7 +75,7 @@ FIGURES: dict[str, Figure] = {
         "overhead",
         lambda trials, policies: overhead.fig12(trials),
         overhead.draw,
-        3.0,
+        1.5,
         ("fifo", "llf-constant", "llf"),
         overhead.table,
     ),
