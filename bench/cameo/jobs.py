@@ -102,9 +102,9 @@ def single(shape: str, rows_per_s: float, target: float = LS_TARGET) -> Job:
     return Job(shape, "ls", arrivals, 10 if shape == "ipq2" else 1, 1, target, shape)
 
 
-def tenant(number: int) -> Job:
-    """A query that does nothing, of a few sources and a row a message, for the scheduler's overhead."""
-    return Job(f"tenant{number}", "ls", Arrivals(500 + number, 4, 1.0, 1), 1, 1, LS_TARGET, "noop")
+def tenant(number: int, rows: int) -> Job:
+    """A query that does nothing, of a few sources, for the scheduler's overhead."""
+    return Job(f"tenant{number}", "ls", Arrivals(500 + number, 4, 1.0, rows), 1, 1, LS_TARGET, "noop")
 
 
 def flooded(job: Job) -> Job:

@@ -4,7 +4,7 @@ Left: tenants whose queries do nothing, on one node, with always something to do
 paper raises the number of tenants at one message a second until the thread is saturated (300 to 350); here a thread
 takes some thousands of messages a second, so 100 tenants of four sources send as fast as they are read. Execution time
 is the inverse of throughput: under FIFO, under LLF with contexts that are made once (priority scheduling alone), and
-under LLF.
+under LLF. The same with messages of a thousand rows.
 Right: jobs with a local aggregation, by the rows of a message.
 The policies take turns many times; the overhead is the median of what each turn tells beside FIFO's turn before it, for
 a shared machine is faster at times than at others.
@@ -20,7 +20,7 @@ from math import inf
 from statistics import median
 from typing import Any
 
-from bench.cameo.jobs import Job, bulk, flooded, tenant
+from bench.cameo.jobs import ROWS, Job, bulk, flooded, tenant
 from bench.cameo.plots import colour, save
 from bench.cameo.results import CameoResult
 from bench.cameo.trials import Trials
@@ -44,16 +44,16 @@ class ConstantLlf(Llf):
     name = "llf-constant"
 
     def at_source(self, converter: Converter, t: float, now: float) -> PriorityContext:
-        return self._once(converter)
+        return self._once(converter, inf)
 
     def at_operator(
         self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
     ) -> PriorityContext:
-        return self._once(converter)
+        return self._once(converter, -inf)
 
-    def _once(self, converter: Converter) -> PriorityContext:
+    def _once(self, converter: Converter, priority: float) -> PriorityContext:
         if converter.own is None:
-            converter.own = PriorityContext(0.0, -inf, None, 0.0, converter.latency, converter.query)
+            converter.own = PriorityContext(0.0, priority, None, 0.0, converter.latency, converter.query)
         made: PriorityContext = converter.own
         return made
 
@@ -69,7 +69,9 @@ def fig12(trials: Trials) -> None:
     trials.results += in_process(trials.workload)
     for result in trials.results:
         trials.say(f"  in process: {result.policy:<13} {result.settings['microseconds_per_message']:.2f} us a message")
-    _compare(trials, "no-op", [flooded(tenant(number)) for number in range(TENANTS)], 1, POLICIES)
+    for rows in (1, ROWS):
+        tenants = [flooded(tenant(number, rows)) for number in range(TENANTS)]
+        _compare(trials, f"no-op {rows}", tenants, rows, POLICIES)
     both = {name: POLICIES[name] for name in ("fifo", "llf")}
     for rows in BATCHES:
         jobs = [flooded(bulk(number, 1e6, rows)) for number in range(LOCAL_JOBS)]
@@ -158,12 +160,12 @@ def table(results: list[CameoResult]) -> list[str]:
 
 
 def draw(results: list[CameoResult], path: str) -> None:
-    """Left: execution time of the no-op message by scheduler. Right: overhead of LLF by rows per message."""
+    """Left: execution time of the no-op message of a thousand rows by scheduler. Right: of LLF by rows per message."""
     save(path, 5, [lambda axis: _left(axis, results), lambda axis: _right(axis, results)], "Fig. 12: overhead")
 
 
 def _left(axis: Any, results: list[CameoResult]) -> None:
-    chosen = [r for r in results if r.x == "no-op"]
+    chosen = [r for r in results if r.x == f"no-op {ROWS}"]
     times = [r.settings["microseconds_per_message"] for r in chosen]
     axis.bar([r.policy for r in chosen], times, color=[colour(r.policy) for r in chosen])
     axis.set(ylabel="execution time of a no-op message (us)")

@@ -58,14 +58,15 @@ EARLIEST = PriorityContext(-inf, -inf, None, -inf, 0.0, None)
 
 
 class Held(NamedTuple):
-    """The context of a message that waits for a frontier, and which others it counts for: those of partitions that are
-    in the same window, with event times and arrivals of these ranges."""
+    """The context of a message, and which others it counts for: those with arrivals of this range and, if the message
+    waits for a frontier, with event times of the other, from partitions that are in the same window."""
 
     begin: int
     end: int
     since: float
     until: float
-    number: int
+    number: int | None
+    """Of the window; None: it waits for none."""
     context: PriorityContext
 
 

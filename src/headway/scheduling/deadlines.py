@@ -88,11 +88,14 @@ class Deadlines(Policy):
         self, converter: Converter, cause: PriorityContext, p: int | None, t: float, partition: Hashable, now: float
     ) -> PriorityContext:
         reached = converter.reached.get(partition)
-        if converter.held is not None and p is not None:
+        if converter.held is not None:
             begin, end, since, until, number, context = converter.held
-            if begin <= p < end and since <= t <= until and number == reached and context.tag == cause.tag:
+            fits = number is None or (p is not None and begin <= p < end and number == reached)
+            if fits and since <= t <= until and context.tag == cause.tag:
                 return context
-        if p is None or converter.windows is None or not self.knowledge.semantics:
+        if converter.windows is None or not self.knowledge.semantics:
+            return self._regular(converter, p, t, cause.tag)
+        if p is None:
             return self._context(converter, converter.cost, p, t, cause.tag)
         number = converter.windows.number(p)
         if converter.progress is not None:
@@ -105,6 +108,13 @@ class Deadlines(Policy):
         else:
             number = reached
         return self._held(converter, number, t, cause.tag)
+
+    def _regular(self, converter: Converter, p: int | None, t: float, tag: object) -> PriorityContext:
+        """The context of what no window holds back: it counts for others that come within the grain."""
+        context = self._context(converter, converter.cost, p, t, tag)
+        if not self.knowledge.cost_error:
+            converter.held = Held(0, 0, t, t + self._grain, None, context)
+        return context
 
     def _held(self, converter: Converter, number: int, t: float, tag: object) -> PriorityContext:
         """The context of rows that wait for a window's end: it counts for others that come soon, on the early side."""
