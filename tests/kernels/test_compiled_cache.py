@@ -97,6 +97,35 @@ def test_a_compiler_that_is_killed_is_reported(folder: Path) -> None:
     assert "-9" in str(ticket.failed)
 
 
+def test_one_process_compiles_one_after_the_other(folder: Path) -> None:
+    compiler = Compiler()
+    first = compiler.request(small(0.0))
+    pid = compiler.pid
+    compiler.wait()
+    second = compiler.request(filtering(call("LessThan", BOOL, col("d"), lit(1.0, DOUBLE)), [col("l")]))
+    compiler.wait()
+    assert compiler.pid == pid is not None
+    assert first.poll() is not None
+    assert second.poll() is not None
+
+
+def test_a_process_that_ended_for_want_of_work_is_followed_by_another(folder: Path) -> None:
+    compiler = Compiler()
+    compiler.request(small(0.0))
+    compiler.wait()
+    process = compiler._process
+    assert process is not None
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait() == 0
+    reader, writer = os.pipe()
+    os.close(reader)
+    process.stdin = os.fdopen(writer, "wb", buffering=0)
+    ticket = compiler.request(filtering(call("LessThan", BOOL, col("d"), lit(1.0, DOUBLE)), [col("l")]))
+    compiler.wait()
+    assert ticket.poll() is not None, ticket.failed
+
+
 def test_a_folder_that_cannot_be_made_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "file").touch()
     monkeypatch.setenv("HEADWAY_CACHE_DIR", str(folder / "file"))

@@ -1,7 +1,7 @@
 """Compiles in another process: compiling here would hold the interpreter lock and stall the node's worker loop.
 
-1. One process at a time per compiler, which takes every module that waits; it is niced, and outlives its parent if it
-   must.
+1. One process per compiler, which takes one module after the other: to start takes it longer than most modules do. It
+   is niced, and ends when it has had nothing to do for a while, or when its parent has ended and all is done.
 2. A module is compiled once per host: whoever compiles holds a lock on `<key>.lock`, whoever waits for it finds the
    work done. The operating system frees the lock of a process that died.
 3. Nothing here blocks or raises; what went wrong is in `Ticket.failed`.
@@ -9,11 +9,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import select
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from headway.kernels.api import Chain
@@ -23,6 +26,10 @@ from headway.kernels.compiled.shape import Shape, shape_of
 from headway.kernels.compiled.values import NotCompilable
 
 _NICENESS = 10
+_IDLE = 20.0
+"""Seconds without work after which the process ends."""
+_MOST_ASKED = 64
+"""So many paths at a time fit the pipe, so that nobody waits to write."""
 
 
 class Ticket:
@@ -76,7 +83,8 @@ class Compiler:
     def __init__(self) -> None:
         store.warm()
         self._waiting: list[Path] = []
-        self._working: list[Path] = []
+        self._asked: list[Path] = []
+        """What the process was told of, and is not known to have done."""
         # Not None iff a process was started and has not been seen to end.
         self._process: subprocess.Popen[bytes] | None = None
         self._failed: dict[Path, str] = {}
@@ -88,21 +96,35 @@ class Compiler:
         return ticket
 
     def enqueue(self, path: Path) -> None:
-        """Have a module compiled by the next process."""
-        if path not in self._waiting and path not in self._working:
+        """Have a module compiled."""
+        if path not in self._waiting and path not in self._asked:
             self._waiting.append(path)
             self._failed.pop(path, None)
-        self._start()
+            _log(path).unlink(missing_ok=True)
+        self._ask()
 
     def advance(self, path: Path) -> str | None:
         """See how the process is doing; why `path` failed, if it did."""
-        if self._process is not None and self._process.poll() is not None:
-            for done in self._working:
-                if not store.ready_path(done).exists():
-                    self._failed[done] = _complaint(done, self._process.returncode)
-            self._process, self._working = None, []
-        self._start()
+        ended = self._process is not None and self._process.poll() is not None
+        for asked in list(self._asked):
+            if store.ready_path(asked).exists():
+                self._asked.remove(asked)
+            elif _log(asked).exists():
+                self._asked.remove(asked)
+                self._failed[asked] = _log(asked).read_text().strip()
+        if ended:
+            self._ended()
+        self._ask()
         return self._failed.get(path)
+
+    def _ended(self) -> None:
+        assert self._process is not None
+        code, self._process = self._process.returncode, None
+        if code:
+            self._failed |= dict.fromkeys(self._asked, f"the compiler process ended with code {code}")
+        else:  # it had nothing to do for long, and ended just before it was told of these
+            self._waiting = self._asked + self._waiting
+        self._asked = []
 
     @property
     def pid(self) -> int | None:
@@ -111,34 +133,35 @@ class Compiler:
 
     def wait(self) -> None:
         """Wait until all that was requested is done; for tests and tools, a node has better things to do."""
-        while self._process is not None:
-            self._process.wait()
-            self.advance(self._working[0])
+        while self._asked or self._waiting:
+            time.sleep(0.02)
+            self.advance((self._asked or self._waiting)[0])
 
-    def _start(self) -> None:
-        if self._process is not None or not self._waiting:
-            return
-        self._working, self._waiting = self._waiting, []
-        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-        command = [sys.executable, "-m", __name__, *map(str, self._working)]
-        self._process = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    def _ask(self) -> None:
+        while self._waiting and len(self._asked) < _MOST_ASKED:
+            if self._process is None:
+                self._process = _start()
+            path = self._waiting.pop(0)
+            self._asked.append(path)
+            assert self._process.stdin is not None
+            with contextlib.suppress(OSError):  # it has ended, and `advance` will see that
+                self._process.stdin.write(f"{path}\n".encode())
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__],
+        bufsize=0,
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _log(path: Path) -> Path:
     return path.with_suffix(".log")
-
-
-def _complaint(path: Path, code: int) -> str:
-    log = _log(path)
-    said = log.read_text().strip() if log.exists() else ""
-    return said or f"the compiler process ended with code {code}"
 
 
 def _compile(path: Path) -> None:
@@ -157,12 +180,23 @@ def _compile(path: Path) -> None:
             _log(path).write_text(f"{type(error).__name__}: {error}")
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Compile the modules at the paths `arguments`."""
+def _told() -> Iterator[Path]:
+    """The paths that come by standard input, until it ends or nothing has come for a while."""
+    rest = b""
+    while select.select([0], [], [], _IDLE)[0]:
+        read = os.read(0, 1 << 16)
+        if not read:
+            return
+        *lines, rest = (rest + read).split(b"\n")
+        yield from (Path(line.decode()) for line in lines)
+
+
+def main() -> None:
+    """Compile the modules that this process is told of."""
     os.nice(_NICENESS)
-    for path in arguments:
-        _compile(Path(path))
+    for path in _told():
+        _compile(path)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
