@@ -176,7 +176,6 @@ def test_a_partition_that_moves_on_without_rows_holds_nothing_back(
         assert time.monotonic() < deadline, "windows do not end"
         assert query.exception() is None
         broker.abort(topic, "z", partition=0)
-        time.sleep(0.2)
     assert [row["count"] for row in spark.table(str(query.name)).collect()] == [1, 1, 1]
 
 

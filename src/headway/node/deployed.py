@@ -13,9 +13,10 @@ from headway.memory import HEAP, Memory
 from headway.node.build import Build
 from headway.node.memory import QueryMemory
 from headway.node.message import Barrier, Message, message_header
-from headway.node.operators.base import Operator, hurries
+from headway.node.operators.base import Operator
 from headway.node.operators.chain import ChainOperator
 from headway.node.operators.host import State
+from headway.node.operators.marks import hurries
 from headway.node.operators.planned import PlanOperator
 from headway.node.operators.source import InlineOperator
 from headway.node.ports import Channel
@@ -153,7 +154,7 @@ class Deployed:
         """The query has another target from now on."""
         self.latency = self._judged_by = self.metrics.target = latency
         for operator in self.operators.values():
-            for converter in (operator.own, *operator.converters):
+            for converter in operator.knows():
                 converter.latency, converter.held = latency, None
 
     def inject(self, barrier: Barrier) -> None:

@@ -31,7 +31,7 @@ class Dispatcher:
         """From now on, this policy decides."""
         self._use(policy)
         for operator in self._operators():
-            for converter in operator.converters:
+            for converter in operator.knows():
                 converter.held = None  # it is the other policy's
             for channel in operator.channels.values():
                 waiting = [

@@ -37,8 +37,8 @@ class CellTable:
         self.schema = partial_schema(aggregate)
         self._key_types = [arrow_type(key.type) for key in aggregate.keys]
         self._state_types = [state_types(agg) for agg in aggregate.aggs]
-        self._hashed = np.array([(i, _hashed_bytes(kind)) for i, kind in enumerate(self._key_types)], np.int64)
-        self._hashed = self._hashed.reshape(-1, 2)
+        hashed = [(place, _hashed_bytes(kind)) for place, kind in enumerate(self._key_types)]
+        self._hashed = np.array(hashed, np.int64).reshape(-1, 2)
         self._cells: Cells = np.zeros((0, plan.width), np.int64)
         self._ways = np.zeros(layout.WAYS, np.int64)
         self._dense = np.zeros(0, np.int32)

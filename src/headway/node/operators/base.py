@@ -35,29 +35,9 @@ ALWAYS_REPLIES = 16
 REPLIES_EVERY = 8
 """The first messages are all answered with a reply context, later ones now and then."""
 
-MARKS_EVERY = 0.05
-HURRIES = 5.0
-SELDOM = 20
-"""Markers and watermarks that end nothing are told so often (seconds); so many times more seldom by queries whose
-target is longer than `HURRIES`, or that have none: of dozens of them, the marks would be much of the work."""
-
 NO_MESSAGE = Message()
 Head = tuple[PriorityContext, int]
 """The context of what an operator would do next, and its order of arrival in the node."""
-
-
-def marks_every(latency: float | None) -> float:
-    """How often a query of this target tells how far it is, in seconds.
-
-    >>> marks_every(0.1), marks_every(None)
-    (0.05, 1.0)
-    """
-    return MARKS_EVERY if hurries(latency) else SELDOM * MARKS_EVERY
-
-
-def hurries(latency: float | None) -> bool:
-    """Whether a query's target is so short that seconds count."""
-    return latency is not None and latency <= HURRIES
 
 
 class Operator:
@@ -113,6 +93,10 @@ class Operator:
 
     def close(self) -> None:
         """The deployment ends."""
+
+    def knows(self) -> Iterable[Converter]:
+        """All converters: of itself, of the stages that get its rows, of those that only listen."""
+        return (self.own, *self.converters, *(converter for _, converter in self.listeners))
 
     def restore(self, states: Sequence[State]) -> None:
         """Take the states that operators of this stage had at the epoch that is restored."""

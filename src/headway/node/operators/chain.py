@@ -21,8 +21,9 @@ from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import Ticket
 from headway.memory import Block
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Operator, marks_every
+from headway.node.operators.base import Operator
 from headway.node.operators.host import Host, State
+from headway.node.operators.marks import marks_every
 from headway.node.operators.pieces import pieces_of
 from headway.node.ports import Channel, ChannelKey
 from headway.node.watermarks import SourceWatermark

@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from headway.connectors.api import PlannedSource, Position
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Head, Operator, marks_every
+from headway.node.operators.base import Head, Operator
 from headway.node.operators.host import Host, State
+from headway.node.operators.marks import marks_every
 from headway.node.operators.source import MAX_ROWS
 from headway.node.ports import Channel, ChannelKey
 from headway.node.threads import Worker

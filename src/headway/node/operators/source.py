@@ -22,8 +22,9 @@ from typing import TypeGuard
 from headway.connectors.api import Filled, FillingPartition, InlinePartition, Polled, Position
 from headway.memory import Block, Layout, Rows
 from headway.node.message import Barrier, Message, Watermark
-from headway.node.operators.base import Head, Operator, marks_every
+from headway.node.operators.base import Head, Operator
 from headway.node.operators.host import Host, State
+from headway.node.operators.marks import marks_every
 from headway.node.ports import MAX_BYTES
 from headway.observe.misses import Spent
 from headway.scheduling.contexts import EARLIEST
