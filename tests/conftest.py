@@ -3,6 +3,7 @@
 HEADWAY_TEST_MASTER names another Spark to run on, such as local-cluster[2,1,1024].
 """
 
+import gc
 import os
 import shutil
 import sys
@@ -53,6 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: -weights[item.path])
 
 
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: to look there for garbage again and again takes a tenth of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     ensure_java()
@@ -64,9 +71,13 @@ def spark() -> Iterator[SparkSession]:
         SparkSession.builder.master(os.environ.get("HEADWAY_TEST_MASTER", "local[4]"))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        # Plans are small and run once: to plan them again between their stages takes longer than it saves.
+        # Rows are few, and plans run once: to plan them again between their stages, to share them out among tasks, and
+        # to generate, compile and load Java for each takes longer than it saves.
         .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.default.parallelism", "1")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.session.timeZone", "America/New_York")
         # Nodes on a cluster need what tests share with the benchmarks.
         .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))

@@ -17,7 +17,7 @@ import headway
 from headway.testing import MemoryStream
 from pyspark import SparkContext
 
-with headway.start(nodes=1) as hw:
+with headway.start(nodes=1, conf={"headway.compile": "never"}) as hw:
     print("home", os.environ["JAVA_HOME"])
     print("master", hw.spark.sparkContext.master)
     df = hw.spark.readStream.format("rate").option("rowsPerSecond", 100).load()
@@ -33,7 +33,7 @@ try:
 except headway.HeadwayError as error:
     print("after stop:", error)
 
-modes = {"headway.scheduling.threads": "operators", "headway.memory.mode": "queue"}
+modes = {"headway.scheduling.threads": "operators", "headway.memory.mode": "queue", "headway.compile": "never"}
 with headway.start(nodes=2, conf=modes) as hw:
     fast = hw.spark.readStream.format("rate").option("rowsPerSecond", 1000).load().selectExpr("value % 5 AS k")
     other = hw.writeStream(fast.groupBy("k").count()).format("memory").queryName("other").outputMode("complete")

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from typing import Any
 
 import pytest
@@ -33,7 +34,9 @@ def test_dynamic_allocation_brings_what_is_asked() -> None:
 
 
 def test_slots_of_the_session(spark: SparkSession) -> None:
-    assert slots(spark) == spark.sparkContext.defaultParallelism
+    master = spark.sparkContext.master
+    executors, cores = re.match(r"local(?:-cluster)?\[(?:(\d+),)?(\d+)", master).groups(default="1")  # type: ignore[union-attr]
+    assert slots(spark) == int(executors) * int(cores)
 
 
 @pytest.mark.parametrize("argument", [{"nodes": 0}, {"nodes": "two"}, {"threads": -1}, {"nodes": True}])

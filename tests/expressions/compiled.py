@@ -2,8 +2,9 @@
 
 1. Spark judges every expression over all rows in one job: each is computed inside `TryEval`, which is Spark's own way
    to make null of an error, and as the field of a struct, so that a null is not taken for an error.
-2. One kernel has all expressions. One that fails for some row is computed only for rows whose column `which` has its
-   number, so that the rows on which it must fail can be told apart from those on which it must not.
+2. A kernel has several of the expressions: numba takes long for few large kernels and for many small ones. One that
+   fails for some row is computed only for rows whose column `which` has its number, so that the rows on which it must
+   fail can be told apart from those on which it must not.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from headway.kernels.expressions import RowError
 
 Rows = Sequence[tuple[Any, ...]]
 _FAILURES = 100  # rows per expression that are tried one by one
+_TOGETHER = 12  # expressions of one kernel
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class _Case:
 def check_compiled(
     spark: SparkSession, exprs: Sequence[str], rows: Rows, schema: str, *, ansi: bool = False, zone: str = "UTC"
 ) -> None:
-    """Assert that one kernel of all `exprs` gives over `rows` what Spark gives, and fails on the rows on which it does.
+    """Assert that kernels of `exprs` give over `rows` what Spark gives, and fail on the rows on which it does.
 
     Values are compared bit by bit (NaN equals NaN), in batches with nulls and without.
     """
@@ -54,12 +56,8 @@ def check_compiled(
         frame = frame_of(spark, [(*row, -1) for row in rows], f"{schema}, which int")
         cases = _cases(frame, exprs)
         batch = batch_of(frame)
-    risky = [i for i, case in enumerate(cases) if case.failed.any()]
-    kernel = compile_now(_chain(frame, cases))
-    _check_plain(kernel, cases, batch)
-    _check_risky(kernel, cases, risky, batch)
-    for number in risky:
-        _check_failures(kernel, cases[number], number, batch)
+    for some in (cases[at : at + _TOGETHER] for at in range(0, len(cases), _TOGETHER)):
+        _check(compile_now(_chain(frame, some)), some, batch)
 
 
 def reasons(spark: SparkSession, exprs: Sequence[str], schema: str, *, ansi: bool, zone: str) -> dict[str, str | None]:
@@ -123,6 +121,14 @@ def _chain(frame: DataFrame, cases: Sequence[_Case]) -> Chain:
         guarded = Call(case.expr.type, "If", (chosen, case.expr, Literal(case.expr.type, None)))
         exprs.append(guarded if case.failed.any() else case.expr)
     return _projection(_source(frame.schema), exprs)
+
+
+def _check(kernel: ChainKernel, cases: Sequence[_Case], batch: pa.RecordBatch) -> None:
+    risky = [i for i, case in enumerate(cases) if case.failed.any()]
+    _check_plain(kernel, cases, batch)
+    _check_risky(kernel, cases, risky, batch)
+    for number in risky:
+        _check_failures(kernel, cases[number], number, batch)
 
 
 def _check_plain(kernel: ChainKernel, cases: Sequence[_Case], batch: pa.RecordBatch) -> None:

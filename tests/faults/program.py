@@ -24,7 +24,7 @@ def main(source: str, output: str, checkpoints: str, result: str | None) -> None
     ensure_java()
     spark = SparkSession.builder.master("local[4]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    hw = headway.start(spark, nodes=2, conf={"headway.checkpointInterval": "300 ms"})
+    hw = headway.start(spark, nodes=2, conf={"headway.checkpointInterval": "300 ms", "headway.compile": "never"})
     rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 2).parquet(source)
     counts = rows.groupBy("k").agg(F.count("*").alias("n"), F.sum("v").alias("s"))
     files = hw.writeStream(rows).format("parquet").option("path", output)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import os
 import select
 import subprocess
@@ -28,6 +29,8 @@ from headway.kernels.compiled.values import NotCompilable
 _NICENESS = 10
 _IDLE = 20.0
 """Seconds without work after which the process ends."""
+_ALLOCATIONS = 50_000
+"""After so many, cycles are looked for. With as few as by default a tenth of the time goes there."""
 _MOST_ASKED = 64
 """So many paths at a time fit the pipe, so that nobody waits to write."""
 
@@ -194,6 +197,10 @@ def _told() -> Iterator[Path]:
 def main() -> None:
     """Compile the modules that this process is told of."""
     os.nice(_NICENESS)
+    store.warm()
+    # What numba has imported stays, and what it allocates while it compiles is mostly garbage of no cycle.
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS)
     for path in _told():
         _compile(path)
 
