@@ -9,6 +9,7 @@ from bench.enjima import command as enjima
 from bench.lrb import command as lrb
 from bench.nexmark import command as nexmark
 from bench.nyt import command as nyt
+from bench.soak import command as soak
 from bench.tenants import command as tenants
 from bench.ysb import command as ysb
 
@@ -20,6 +21,7 @@ _BENCHMARKS = {
     "cameo": cameo,
     "enjima": enjima,
     "tenants": tenants,
+    "soak": soak,
 }
 
 

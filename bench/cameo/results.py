@@ -32,7 +32,7 @@ def measured(
     histogram = group.latency
     extra = {
         "sd_ms": group.deviation(),
-        "cdf_ms": histogram._at([float(percent) for percent in PERCENTS]) if histogram.count else [],
+        "cdf_ms": histogram.at([float(percent) for percent in PERCENTS]) if histogram.count else [],
         "windows_checked": group.windows,
         "results": group.results,
         "results_due": group.due,

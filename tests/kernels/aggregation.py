@@ -18,10 +18,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from headway.dataflow.expr import Column, Expr
 from headway.dataflow.graph import AggCall, Aggregate, Source
 from headway.dataflow.types import Field, arrow_schema
-from headway.kernels.api import Chain
+from headway.kernels.api import Chain, MergeKernel
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.merge import Merge
-from headway.kernels.sessions import SessionMerge
+from headway.kernels.merges import merge_kernel
 
 WINDOW = T.StructType([T.StructField("start", T.TimestampType()), T.StructField("end", T.TimestampType())])
 UTC = dt.UTC
@@ -145,14 +145,17 @@ class Cluster:
         batches = [batch for merge in self.merges if (batch := merge.emit(mode, watermark)) is not None]
         return pa.Table.from_batches(batches, schema)
 
-    def _merge(self) -> Merge | SessionMerge:
-        return SessionMerge(self.aggregate) if self.aggregate.session else Merge(self.aggregate)
+    def _merge(self) -> MergeKernel:
+        """Of any kind that there is: they take each other's states."""
+        if not self.aggregate.session and self.random.random() < 0.5:
+            return Merge(self.aggregate)
+        return merge_kernel(self.aggregate)
 
     def _chain(self) -> InterpretedChain:
         return InterpretedChain(Chain(self.aggregate.input, (), self.aggregate))
 
 
-def _restore_in_two(kernel: InterpretedChain | Merge | SessionMerge, state: pa.Table) -> None:
+def _restore_in_two(kernel: InterpretedChain | MergeKernel, state: pa.Table) -> None:
     kernel.restore(state.slice(0, state.num_rows // 2))
     kernel.restore(state.slice(state.num_rows // 2))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,9 @@ from pyspark.sql import types as T
 from headway.dataflow.expr import Column
 from headway.dataflow.graph import Aggregate
 from headway.dataflow.types import arrow_type
-from headway.kernels.api import Chain, partial_schema
+from headway.kernels.api import Chain, MergeKernel, partial_schema
+from headway.kernels.cell_merge import CellMerge, fits
+from headway.kernels.expressions.registry import RowError
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.merge import Merge
 
@@ -21,6 +24,14 @@ L = T.LongType()
 SOURCE = source_of([("w", WINDOW), ("k", L), ("v", L)])
 CALLS = [call("count", None), call("sum", Column(L, 2))]
 WINDOWED = aggregate_of(SOURCE, [0, 1], CALLS, event_key=0)
+Make = Callable[[Aggregate], MergeKernel]
+
+
+@pytest.fixture(params=[Merge, CellMerge])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Both kernels do the same."""
+    kernel: Make = request.param
+    return kernel
 
 
 def _rows(*rows: tuple[int, int, int]) -> pa.RecordBatch:
@@ -46,8 +57,8 @@ def _plain(batch: pa.RecordBatch | None) -> list[tuple[int, ...]] | None:
     return sorted(zip(starts.to_pylist(), *(column.to_pylist() for column in batch.columns[1:]), strict=True))
 
 
-def test_append_gives_a_window_once_when_it_has_ended() -> None:
-    merge = Merge(WINDOWED)
+def test_append_gives_a_window_once_when_it_has_ended(make: Make) -> None:
+    merge = make(WINDOWED)
     assert merge.merge(_partials(WINDOWED, _rows((0, 1, 5), (0, 2, 7), (10, 1, 1))), None) == 0
     assert merge.emit("append", None) is None
     assert merge.emit("append", 9) is None
@@ -57,23 +68,23 @@ def test_append_gives_a_window_once_when_it_has_ended() -> None:
     assert merge.groups == 1
 
 
-def test_late_partials_are_dropped_and_counted() -> None:
-    merge = Merge(WINDOWED)
+def test_late_partials_are_dropped_and_counted(make: Make) -> None:
+    merge = make(WINDOWED)
     assert merge.merge(_partials(WINDOWED, _rows((0, 1, 5), (1, 1, 1), (10, 1, 1))), 10) == 1
     assert _plain(merge.emit("append", 100)) == [(1, 1, 1, 1), (10, 1, 1, 1)]
 
 
-def test_nothing_is_late_without_event_time() -> None:
+def test_nothing_is_late_without_event_time(make: Make) -> None:
     aggregate = aggregate_of(SOURCE, [0, 1], CALLS)
-    merge = Merge(aggregate)
+    merge = make(aggregate)
     assert merge.merge(_partials(aggregate, _rows((0, 1, 5))), 1000) == 0
     assert merge.emit("append", 1000) is None
     assert _plain(merge.emit("update", 1000)) == [(0, 1, 1, 5)]
     assert merge.groups == 1
 
 
-def test_update_gives_what_changed_then_forgets_what_ended() -> None:
-    merge = Merge(WINDOWED)
+def test_update_gives_what_changed_then_forgets_what_ended(make: Make) -> None:
+    merge = make(WINDOWED)
     merge.merge(_partials(WINDOWED, _rows((0, 1, 5), (10, 1, 1))), None)
     assert _plain(merge.emit("update", None)) == [(0, 1, 1, 5), (10, 1, 1, 1)]
     assert merge.emit("update", None) is None
@@ -83,8 +94,8 @@ def test_update_gives_what_changed_then_forgets_what_ended() -> None:
     assert merge.emit("update", 10) is None
 
 
-def test_complete_gives_all_if_any_changed_and_forgets_nothing() -> None:
-    merge = Merge(WINDOWED)
+def test_complete_gives_all_if_any_changed_and_forgets_nothing(make: Make) -> None:
+    merge = make(WINDOWED)
     merge.merge(_partials(WINDOWED, _rows((0, 1, 5), (10, 1, 1))), None)
     assert _plain(merge.emit("complete", 1000)) == [(0, 1, 1, 5), (10, 1, 1, 1)]
     assert merge.emit("complete", 1000) is None
@@ -92,14 +103,14 @@ def test_complete_gives_all_if_any_changed_and_forgets_nothing() -> None:
     assert _plain(merge.emit("complete", 1000)) == [(0, 1, 2, 11), (10, 1, 1, 1)]
 
 
-def test_a_plain_timestamp_key_ends_at_itself_and_null_never() -> None:
+def test_a_plain_timestamp_key_ends_at_itself_and_null_never(make: Make) -> None:
     source = source_of([("t", T.TimestampType())])
     aggregate = aggregate_of(source, [0], [call("count", None)], event_key=0)
     batch = pa.RecordBatch.from_arrays([pa.array([5, 6, 6, None], pa.timestamp("us", "UTC"))], ["t"])
     chain = InterpretedChain(Chain(source, (), aggregate))
     chain.process(batch)
     assert chain.flush(4) is None
-    merge = Merge(aggregate)
+    merge = make(aggregate)
     for watermark in (5, None):
         partials = chain.flush(watermark)
         assert partials is not None
@@ -111,9 +122,9 @@ def test_a_plain_timestamp_key_ends_at_itself_and_null_never() -> None:
 
 
 @pytest.mark.parametrize("mode", ["update", "complete"])
-def test_without_keys_there_is_one_row_from_the_start(mode: str) -> None:
+def test_without_keys_there_is_one_row_from_the_start(make: Make, mode: str) -> None:
     aggregate = aggregate_of(SOURCE, [], CALLS)
-    merge = Merge(aggregate)
+    merge = make(aggregate)
     assert merge.groups == 1
     first = merge.emit(mode, None)
     assert first is not None
@@ -123,16 +134,16 @@ def test_without_keys_there_is_one_row_from_the_start(mode: str) -> None:
     second = merge.emit(mode, None)
     assert second is not None
     assert second.to_pylist() == [{"r0": 2, "r1": 11}]
-    restored = Merge(aggregate)
+    restored = make(aggregate)
     restored.restore(merge.snapshot())
     assert restored.emit(mode, None) is None
     assert restored.groups == 1
 
 
 @pytest.mark.parametrize("mode", ["append", "update", "complete"])
-def test_a_snapshot_goes_on_where_it_was_taken(mode: str) -> None:
+def test_a_snapshot_goes_on_where_it_was_taken(make: Make, mode: str) -> None:
     rng = random.Random(mode)
-    one, other = Merge(WINDOWED), Merge(WINDOWED)
+    one, other = make(WINDOWED), make(WINDOWED)
     for step in range(40):
         rows = [(rng.randrange(step // 10 * 10, step + 1), rng.randrange(4), rng.randrange(9)) for _ in range(5)]
         watermark = max(step - 12, 0)
@@ -143,15 +154,15 @@ def test_a_snapshot_goes_on_where_it_was_taken(mode: str) -> None:
         if rng.random() < 0.3:
             state = other.snapshot()
             assert state.schema == partial_schema(WINDOWED).append(pa.field("changed", pa.bool_()))
-            other = Merge(WINDOWED)
+            other = make(WINDOWED)
             other.restore(state)
         assert one.groups == other.groups
 
 
-def test_update_of_many_groups_gives_the_changed_ones() -> None:
+def test_update_of_many_groups_gives_the_changed_ones(make: Make) -> None:
     """So many groups that the changed ones are looked up instead of merging all."""
     aggregate = aggregate_of(source_of([("k", L), ("v", L)]), [0], [call("sum", Column(L, 1)), call("count", None)])
-    merge, rng = Merge(aggregate), np.random.default_rng(1)
+    merge, rng = make(aggregate), np.random.default_rng(1)
     totals, counts = np.zeros(20_000, np.int64), np.zeros(20_000, np.int64)
     for size in (20_000, 5_000, 3, 700, 20_000, 1, 2, 3, 4, 5, 6, 7, 8, 9):
         keys, values = rng.integers(0, 20_000, size), rng.integers(0, 100, size)
@@ -167,9 +178,9 @@ def test_update_of_many_groups_gives_the_changed_ones() -> None:
     assert merge.groups == np.count_nonzero(counts)
 
 
-def test_memory_stays_in_proportion_to_the_groups() -> None:
+def test_memory_stays_in_proportion_to_the_groups(make: Make) -> None:
     chain = InterpretedChain(Chain(SOURCE, (), WINDOWED))
-    merge = Merge(WINDOWED)
+    merge = make(WINDOWED)
     before = pa.total_allocated_bytes()
     batch = _rows(*((start, key, 1) for start in (0, 10) for key in range(50)))
     partials = _partials(WINDOWED, batch)
@@ -177,4 +188,41 @@ def test_memory_stays_in_proportion_to_the_groups() -> None:
         chain.process(batch)
         merge.merge(partials, None)
     assert pa.total_allocated_bytes() - before < 2_000_000
+    assert merge.bytes < 100_000
     assert chain.groups == merge.groups == 100
+
+
+def test_room_is_given_back_when_groups_have_left() -> None:
+    merge = CellMerge(WINDOWED)
+    merge.merge(_partials(WINDOWED, _rows(*((0, key, 1) for key in range(5000)))), None)
+    most = merge._cells.nbytes
+    for start in range(10, 200, 10):
+        result = merge.emit("append", start)
+        assert result is not None
+        merge.merge(_partials(WINDOWED, _rows((start, 1, 1))), start)
+    assert merge._cells.nbytes * 16 <= most
+    assert _plain(merge.emit("append", 1000)) == [(190, 1, 1, 1)]
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+def test_a_sum_beyond_a_long_is_an_error_or_wraps(ansi: bool) -> None:
+    aggregate = aggregate_of(SOURCE, [1], [call("sum", Column(L, 2), ansi=ansi)])
+    assert fits(aggregate)
+    merge = CellMerge(aggregate)
+    most = 2**63 - 1
+    merge.merge(_partials(aggregate, _rows((0, 1, most))), None)
+    more = _partials(aggregate, _rows((0, 1, 1)))
+    if ansi:
+        with pytest.raises(RowError, match=r"ARITHMETIC_OVERFLOW.*try_sum"):
+            merge.merge(more, None)
+    else:
+        merge.merge(more, None)
+        assert merge.emit("update", None).column(1).to_pylist() == [-most - 1]  # type: ignore[union-attr]
+
+
+def test_what_is_not_of_fixed_width_does_not_fit() -> None:
+    source = source_of([("s", T.StringType()), ("d", T.DecimalType(10, 2)), ("v", L)])
+    assert fits(aggregate_of(source, [2], [call("max", Column(L, 2))]))
+    assert not fits(aggregate_of(source, [0], [call("count", None)]))
+    assert not fits(aggregate_of(source, [2], [call("sum", Column(T.DecimalType(10, 2), 1))]))
+    assert not fits(aggregate_of(source, [2], [call("max", Column(T.StringType(), 0))]))

@@ -30,8 +30,7 @@ from headway.kernels.api import ChainKernel, partial_schema
 from headway.kernels.compiled import Compiler, why_not
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.keyed import keyed_kernel
-from headway.kernels.merge import Merge
-from headway.kernels.sessions import SessionMerge
+from headway.kernels.merges import merge_kernel
 from headway.node.message import Message
 from headway.node.operators.base import Operator
 from headway.node.operators.chain import ChainOperator
@@ -240,7 +239,7 @@ class Build:
             self.host,
             stage.id,
             self.channels(stage),
-            SessionMerge(aggregate) if aggregate.session else Merge(aggregate),
+            merge_kernel(aggregate),
             aggregate.operator,
             deployment.output_mode,
             deployment.flush_every,

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import sys
 
 from headway.cluster.protocol import NodeConfig
 from headway.node.allocation import keep_memory
 from headway.node.worker import Node
 from headway.scheduling import thread_per_operator
 
+SWITCH = 0.0002
+"""Seconds. A thread of a sink or a source that computes gives the interpreter back to the loop so soon: by default the
+loop waits 5 ms for it, each time that a kernel has let it go."""
+
 
 def run_node(config: NodeConfig) -> None:
     """Run a node until it is told to end."""
     keep_memory()
+    sys.setswitchinterval(SWITCH)
     # Deployments bring objects of these; importing them then would hold up the queries that run already.
     for module in ("headway.connectors.sinks", "headway.connectors.sources", "headway.kernels.expressions"):
         importlib.import_module(module)

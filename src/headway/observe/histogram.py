@@ -6,6 +6,8 @@ costs a third of a microsecond, and what travels is only what was seen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 PERCENTILES = {"P0": 0.0, "P50": 50.0, "P90": 90.0, "P95": 95.0, "P99": 99.0}
 
 _BITS = 8
@@ -62,7 +64,7 @@ class LatencyHistogram:
 
     def percentiles(self) -> dict[str, float]:
         """Milliseconds by the names of `PERCENTILES`, empty while nothing was recorded."""
-        found = self._at(list(PERCENTILES.values()))
+        found = self.at(list(PERCENTILES.values()))
         return dict(zip(PERCENTILES, found, strict=True)) if found else {}
 
     def summary(self) -> dict[str, float]:
@@ -70,10 +72,10 @@ class LatencyHistogram:
         if not self._counts:
             return {}
         mean = sum(max(micros, 0) * count for micros, count in self._counts.items()) / self.count / 1000
-        p50, p95, p99, highest = self._at([50.0, 95.0, 99.0, 100.0])
+        p50, p95, p99, highest = self.at([50.0, 95.0, 99.0, 100.0])
         return {"mean": mean, "p50": p50, "p95": p95, "p99": p99, "max": highest}
 
-    def _at(self, percentiles: list[float]) -> list[float]:
+    def at(self, percentiles: Sequence[float]) -> list[float]:
         """Milliseconds at ascending percentiles: the lowest value that so many percent of the counts do not exceed."""
         total = self.count
         found: list[float] = []

@@ -1,0 +1,1 @@
+"""A long run near the highest load: what memory, page faults and latency do."""
