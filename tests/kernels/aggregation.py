@@ -101,7 +101,7 @@ class Cluster:
 
     def __init__(self, aggregate: Aggregate, seed: int) -> None:
         self.aggregate = aggregate
-        self.random = random.Random(seed)
+        self.random, self._kinds = random.Random(seed), random.Random(seed)
         self.chains = [self._chain() for _ in range(3)]
         self.merges = [self._merge() for _ in range(3 if aggregate.exchange_keys else 1)]
 
@@ -147,7 +147,7 @@ class Cluster:
 
     def _merge(self) -> MergeKernel:
         """Of any kind that there is: they take each other's states."""
-        if not self.aggregate.session and self.random.random() < 0.5:
+        if not self.aggregate.session and self._kinds.random() < 0.5:
             return Merge(self.aggregate)
         return merge_kernel(self.aggregate)
 

@@ -68,6 +68,17 @@ def _null(columns: Any, column: int, row: int) -> Any:
 
 
 @register_jitable  # type: ignore[untyped-decorator]
+def _read_key(columns: Any, row: int, key: Any) -> None:
+    """The key of a row: its cells, those of nulls zero, and last the cell that says which are null."""
+    last = len(key) - 1
+    key[last] = 0
+    for i in range(last):
+        null = _null(columns, i, row)
+        key[i] = 0 if null else _read(columns, i, row)
+        key[last] |= np.int64(null) << i
+
+
+@register_jitable  # type: ignore[untyped-decorator]
 def _place(cells: Any, table: Any, key: Any, width: int) -> Any:
     """Where in the table the group of a key is, or would be."""
     code = np.int64(0)
@@ -150,14 +161,10 @@ def absorb(
     """
     states = len(how)
     keys = len(columns) - states - 1
-    key, value = np.zeros(keys + 1, np.int64), np.zeros(1, np.int64)
-    real = value.view(np.float64)
+    key, bits = np.zeros(keys + 1, np.int64), np.zeros(1, np.int64)
+    real = bits.view(np.float64)
     for row in range(header[NEXT], rows):
-        key[keys] = 0
-        for i in range(keys):
-            null = _null(columns, i, row)
-            key[i] = 0 if null else _read(columns, i, row)
-            key[keys] |= np.int64(null) << i
+        _read_key(columns, row, key)
         ends = end >= 0 and (key[keys] >> end) & 1 == 0
         if ends and key[end] <= watermark:
             header[LATE] += 1
@@ -176,8 +183,8 @@ def absorb(
                 header[FIRST_END] = min(header[FIRST_END], key[end])
         for state in range(states):
             if not _null(columns, keys + state, row):
-                value[0] = _read(columns, keys + state, row)
-                if not _update(cells, reals, group, keys + 3 + state, how[state], value[0], real[0]):
+                bits[0] = _read(columns, keys + state, row)
+                if not _update(cells, reals, group, keys + 3 + state, how[state], bits[0], real[0]):
                     return OVERFLOW
                 cells[group, keys + 1] |= np.int64(1) << state
         if cells[group, keys + 2] == 0 and _read(columns, keys + states, row) != 0:
