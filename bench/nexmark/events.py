@@ -101,19 +101,18 @@ REFERENCES = {
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def refer(first: int, step: int, every: int, times: int, plus: int, place: int, choices: Any, ids: Any) -> None:
-    """The ids of a `Reference`, for the rows first, first + step, …, with one division for all."""
+    """The ids of a `Reference`, for the rows first, first + step, …; those between which nothing new comes at once."""
     group, rest = divmod(first, every)
-    group_step, rest_step = divmod(step, every)
-    for row in range(ids.shape[0]):
+    row = 0
+    while row < ids.shape[0]:
         known = group * times + plus
-        if choices[row] < 0:
-            ids[row] = FIRST_ID + min(known // HOT * HOT + place, known)
-        else:
-            ids[row] = FIRST_ID + max(known - choices[row], 0)
-        rest += rest_step
-        carry = 1 if rest >= every else 0
-        rest -= carry * every
-        group += group_step + carry
+        hot = FIRST_ID + min(known // HOT * HOT + place, known)
+        until = min(ids.shape[0], row + (every - rest + step - 1) // step)
+        for at in range(row, until):
+            ids[at] = hot if choices[at] < 0 else FIRST_ID + max(known - choices[at], 0)
+        more, rest = divmod(rest + (until - row) * step, every)
+        group += more
+        row = until
 
 
 def open_us(rate: int) -> int:

@@ -59,7 +59,9 @@ class NexmarkPartition(RingPartition):
         if self._kind == "auction":
             made["expires"] = expires(at, drawn["length"].to_numpy(), leg.rate)
         return [
-            pa.array(made[field.name]).cast(field.type) if field.name in made else drawn[field.name]
+            pa.Array.from_buffers(field.type, rows, [None, pa.py_buffer(made[field.name])])
+            if field.name in made
+            else drawn[field.name]
             for field in self.schema
         ]
 

@@ -50,11 +50,28 @@ class Segment:
     gone: Flags
     ended: int = 0
     """How many have ended: so many of the first by time."""
+    lost: int = 0
+    """How many are gone."""
 
     @cached_property
     def first(self) -> int:
         """When the first row ends."""
         return int(self.times.min())
+
+    def lose(self, rows: Rows) -> None:
+        """Let rows be gone, each of which is not."""
+        self.gone[rows] = True
+        self.lost += len(rows)
+
+    def held(self, until: int) -> Rows:
+        """The rows that have not ended by then and are not gone."""
+        if not self.lost and self.first > until:
+            return np.arange(len(self.times))
+        return np.flatnonzero((self.times > until) & ~self.gone)
+
+    def taken(self, rows: Rows) -> pa.RecordBatch:
+        """Some of the rows, in order; no copy if they are all."""
+        return self.rows if len(rows) == len(self.times) else self.rows.take(pa.array(rows))
 
     @property
     def bytes(self) -> int:
@@ -106,7 +123,9 @@ class KeyedRows:
     @property
     def count(self) -> int:
         """How many rows are held."""
-        return sum(len(s.times) - s.ended - _count(s.gone & (s.times > self._until)) for s in self._segments)
+        return sum(
+            len(s.times) - s.ended - (_count(s.gone & (s.times > self._until)) if s.lost else 0) for s in self._segments
+        )
 
     @property
     def bytes(self) -> int:
@@ -155,7 +174,7 @@ class KeyedRows:
     def held(self) -> Iterator[tuple[Segment, Rows]]:
         """All that is held."""
         for segment in self._segments:
-            rows = np.flatnonzero((segment.times > self._until) & ~segment.gone)
+            rows = segment.held(self._until)
             if len(rows):
                 yield segment, rows
 
@@ -207,10 +226,8 @@ def _look(segment: Segment, asked: Rows, wanted: Hashes) -> Found:
 
 def _merged(segments: list[Segment], until: int) -> Segment:
     """One segment of all that is held in `segments`."""
-    kept = [(segment, np.flatnonzero((segment.times > until) & ~segment.gone)) for segment in segments]
-    batches = [
-        segment.rows if len(rows) == len(segment.times) else segment.rows.take(pa.array(rows)) for segment, rows in kept
-    ]
+    kept = [(segment, segment.held(until)) for segment in segments]
+    batches = [segment.taken(rows) for segment, rows in kept]
     times = np.concatenate([segment.times[rows] for segment, rows in kept])
     return Segment(
         pa.concat_batches(batches),
