@@ -14,7 +14,6 @@ from math import inf
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.acero as acero
 import pyarrow.compute as pc
 
 from headway.dataflow.graph import AggCall, Aggregate
@@ -24,6 +23,7 @@ from headway.kernels.aggregates import COLLECT, Columns, Function, Grouping, bin
 from headway.kernels.api import partial_schema
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.expressions.several import Several
+from headway.kernels.grouping import Reduction, grouped, whole
 
 CHANGED = "changed"
 NUMBER = "number"
@@ -55,8 +55,8 @@ class Partials:
         self._names = self.keys + [name for names in self.states for name in names]
         self._initial = [initial for function in self.functions for initial in function.initial]
         self._collecting = any(COLLECT in f.reductions for f in self.functions)
-        self._aggregations = {
-            (flagged, settled): self._aggregation(flagged, settled)
+        self._reductions = {
+            (flagged, settled): self._reduced(flagged, settled)
             for flagged in (False, True)
             for settled in (False, True)
         }
@@ -115,7 +115,8 @@ class Partials:
         wide = self._each(table, lambda function, columns: function.widen(columns))
         if self._collecting:
             wide = wide.append_column(_ROW, pa.array(np.arange(table.num_rows)))
-        merged = grouped(wide, self._aggregations[CHANGED in table.column_names, NUMBER in table.column_names])
+        reductions = self._reductions[CHANGED in table.column_names, NUMBER in table.column_names]
+        merged = grouped(wide, self._group_by(), reductions)
         if self._collecting:
             merged = self._collected(wide, merged, raw or {})
         return self._each(merged, lambda function, columns: function.narrow(columns))
@@ -157,8 +158,8 @@ class Partials:
         pairs = zip(self._key_types, self._optional, strict=True)
         return [plain_keys.unflatten(kind, plain, optional) for kind, optional in pairs]
 
-    def _aggregation(self, flagged: bool, settled: bool) -> acero.AggregateNodeOptions:
-        """How Arrow merges tables, those with a column `changed` if `flagged`, and those whose sets are kept apart."""
+    def _reduced(self, flagged: bool, settled: bool) -> list[Reduction]:
+        """How tables are merged, those with a column `changed` if `flagged`, and those whose sets are kept apart."""
         pairs = [
             (name, reduction)
             for function, names in zip(self.functions, self.states, strict=True)
@@ -170,7 +171,7 @@ class Partials:
             kept = [n[0] for f, n in zip(self.functions, self.states, strict=True) if f.kept_apart]
             pairs += [(NUMBER, "min"), *((size_of(name), "sum") for name in kept)]
         pairs += [(_ROW, COLLECT)] if self._collecting else []
-        return acero.AggregateNodeOptions([(name, f"hash_{f}", None, name) for name, f in pairs], keys=self._group_by())
+        return pairs
 
     def _group_by(self) -> list[str]:
         """The columns whose values make rows one group."""
@@ -212,16 +213,6 @@ def grouping_of(rows: pa.ChunkedArray) -> Grouping:
     """The groups of which a column of Arrow's lists has the rows."""
     lists = whole(rows)
     return Grouping(lists.flatten().to_numpy(), lists.offsets.to_numpy().astype(np.int64))
-
-
-def whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def grouped(table: pa.Table, aggregation: acero.AggregateNodeOptions) -> pa.Table:
-    """Rows grouped, in the calling thread."""
-    source = acero.Declaration("table_source", acero.TableSourceNodeOptions(table))
-    return acero.Declaration("aggregate", aggregation, inputs=[source]).to_table(use_threads=False)
 
 
 def _chosen_arguments(call: AggCall, batch: pa.RecordBatch) -> Columns:

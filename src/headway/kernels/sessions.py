@@ -12,17 +12,16 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.acero as acero
 import pyarrow.compute as pc
 
 from headway.dataflow.graph import Aggregate
 from headway.kernels.aggregates.base import Columns, Ints
+from headway.kernels.grouping import number_rows, whole
 from headway.kernels.hashing import hash_plain
 from headway.kernels.keyed_rows import Hashes, KeyedRows
-from headway.kernels.partials import CHANGED, Partials, grouped, grouping_of, whole
+from headway.kernels.partials import CHANGED, Partials
 
 _SESSION = "session"
-_ROW = "row"
 
 
 class SessionPartials(Partials):
@@ -34,8 +33,6 @@ class SessionPartials(Partials):
         super().__init__(aggregate)
         self.others = self.keys[:-2]
         self._start, self._last = self.keys[-2:]
-        options = acero.AggregateNodeOptions([(_ROW, "hash_list", None, _ROW)], keys=self.others)
-        self._by_others = options if self.others else None
 
     def merge(self, table: pa.Table, raw: Mapping[str, Columns] | None = None) -> pa.Table:
         """One row per session."""
@@ -65,10 +62,9 @@ class SessionPartials(Partials):
 
     def _groups(self, table: pa.Table) -> Ints:
         """A number for every row, the same for equal keys."""
-        if self._by_others is None:
+        if not self.others:
             return np.zeros(table.num_rows, np.int64)
-        numbered = table.select(self.others).append_column(_ROW, pa.array(np.arange(table.num_rows)))
-        return grouping_of(grouped(numbered, self._by_others).column(_ROW)).ids
+        return number_rows([whole(table.column(name)) for name in self.others])[0]
 
 
 class SessionMerge:

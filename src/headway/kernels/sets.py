@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headway.kernels.aggregates.lists import lists_of, numbered
+from headway.kernels.grouping import whole
 from headway.kernels.keys import flatten
-from headway.kernels.partials import NUMBER, Partials, size_of, whole
+from headway.kernels.partials import NUMBER, Partials, size_of
 
 Ints = npt.NDArray[np.int64]
 _FEWEST = 1 << 10
