@@ -83,8 +83,8 @@ class OnHeadway:
         return Trial(rate, per_second, totals.input_rows, took, followed, self._latency(totals), correct=False)
 
     def _latency(self, totals: QueryMetrics) -> dict[str, float]:
-        """Of events, by the markers among them; where results follow at once, by results if those are slower: markers do
-        not wait for the moment at which changed groups leave."""
+        """Of events, by the markers among them; where results follow at once, by results if those are slower: markers
+        do not wait for the moment at which changed groups leave."""
         events, results = totals.marker.summary(), totals.e2e.summary()
         return results if self._workload.prompt and results.get("p99", 0.0) > events.get("p99", 0.0) else events
 
