@@ -106,6 +106,9 @@ class Seen:
     """Pairs of a group's number and a value, each once, in the order in which they came."""
 
     def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
         self._groups, self._values = np.empty(_FEWEST, np.int64), np.empty(_FEWEST, np.int64)
         self._count = 0
         self._table = np.full(2 * _FEWEST, -1, np.int32)
@@ -141,7 +144,7 @@ class Seen:
         alive = ~np.isin(self._groups[: self._count], self._dead)
         if 2 * np.count_nonzero(alive) < self._count:
             groups, values = self._groups[: self._count][alive], self._values[: self._count][alive]
-            self.__init__()  # type: ignore[misc]
+            self._clear()
             self.add(groups, values)
 
     def _grow(self, count: int) -> None:
