@@ -25,6 +25,8 @@ class Workload(ABC):
     mode: str = "append"
     written: ClassVar[bool] = True
     """Results are kept and judged; else they go nowhere."""
+    prompt: bool = False
+    """Events show in results as soon as they can, not when a window ends: then results are timed too."""
     window_us: int = 0
     first_guess: ClassVar[dict[str, int]]
     """By system: rows/s to try first."""

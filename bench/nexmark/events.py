@@ -6,7 +6,8 @@
    the second of the last hundred persons, the others by one of the last thousand. Sellers are drawn like bidders.
 3. An auction is open for a while that is drawn about twice the time in which a hundred auctions begin.
 
-Every id is defined twice, in numpy and in Spark's SQL; the tests compare the two.
+Every id is defined twice, in Python that is compiled, as Spark's generator is, and in Spark's SQL; the tests compare
+the two.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pyarrow as pa
 
@@ -70,27 +72,47 @@ KINDS = {
 }
 
 
-def _ids(known: Any, hot: Any, back: Any, recent: int, place: int = 0) -> Any:
-    """`_back` with numpy."""
-    first = np.minimum(np.maximum(known // HOT * HOT + place, 0), known)
-    return FIRST_ID + np.where(hot, first, np.maximum(known - back % recent, 0))
+class Reference(NamedTuple):
+    """A column of ids of recent persons or auctions: `_back` in parts. When row i comes, the newest of them is number
+    i // every * times + plus."""
+
+    every: int
+    times: int
+    plus: int
+    hot: str
+    recent: int
+    place: int = 0
+
+    def choices(self, ring: pa.RecordBatch) -> Any:
+        """Of every row of the ring, how far back the id is; -1: it is the hot one's."""
+        back = np.asarray(ring["back"]) % self.recent
+        return np.where(np.asarray(ring[self.hot]), -1, back).astype(np.int32)
 
 
-def grow(kind: str, number: Any, ring: dict[str, Any]) -> dict[str, Any]:
-    """The columns that grow, of rows with these numbers and these rows of the ring."""
-    if kind == "person":
-        return {"id": FIRST_ID + number}
-    back = ring["back"]
-    if kind == "auction":
-        return {
-            "id": FIRST_ID + number,
-            "seller": _ids(number // AUCTIONS, ring["hot_seller"], back, ACTIVE, 1),
-        }
-    group = number // BIDS
-    return {
-        "auction": _ids(group * AUCTIONS + AUCTIONS - 1, ring["hot_auction"], back, IN_FLIGHT),
-        "bidder": _ids(group, ring["hot_bidder"], back, ACTIVE, 1),
-    }
+REFERENCES = {
+    "person": {},
+    "auction": {"seller": Reference(AUCTIONS, 1, 0, "hot_seller", ACTIVE, 1)},
+    "bid": {
+        "auction": Reference(BIDS, AUCTIONS, AUCTIONS - 1, "hot_auction", IN_FLIGHT),
+        "bidder": Reference(BIDS, 1, 0, "hot_bidder", ACTIVE, 1),
+    },
+}
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def refer(first: int, step: int, every: int, times: int, plus: int, place: int, choices: Any, ids: Any) -> None:
+    """The ids of a `Reference`, for the rows first, first + step, …; those between which nothing new comes at once."""
+    group, rest = divmod(first, every)
+    row = 0
+    while row < ids.shape[0]:
+        known = group * times + plus
+        hot = FIRST_ID + min(known // HOT * HOT + place, known)
+        until = min(ids.shape[0], row + (every - rest + step - 1) // step)
+        for at in range(row, until):
+            ids[at] = hot if choices[at] < 0 else FIRST_ID + max(known - choices[at], 0)
+        more, rest = divmod(rest + (until - row) * step, every)
+        group += more
+        row = until
 
 
 def open_us(rate: int) -> int:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from bench.nexmark.events import KINDS, RING, expires, expires_sql, grow, ring
+from bench.nexmark.events import FIRST_ID, KINDS, REFERENCES, RING, expires, expires_sql, refer, ring
 from bench.numbered import TIME, Leg, NumberedInline, NumberedPartition, NumberedSource, times
 from bench.ring import RingPartition
 
@@ -33,6 +33,8 @@ class NexmarkPartition(RingPartition):
         self._rows = position["rows"]
         self.schema = arrow_schema(self._kind)
         super().__init__(position)
+        self._references = REFERENCES[self._kind]
+        self._choices = {name: one.choices(self._table) for name, one in self._references.items()}
 
     @classmethod
     def ring(cls, position: dict[str, Any]) -> pa.Table:
@@ -49,18 +51,26 @@ class NexmarkPartition(RingPartition):
     def columns(self, first: int, rows: int, leg: Leg) -> list[pa.Array]:
         at = np.empty(rows, np.int64)
         times(first - leg.first, self.step, leg.start_us, leg.rate, at)
-        drawn = self._table.slice(self._row(first), rows)
-        choices = {name: drawn[name].to_numpy(zero_copy_only=False) for name in _CHOICES if name in drawn.schema.names}
-        made: dict[str, Any] = grow(self._kind, first + np.arange(rows) * self.step, choices) | {"date_time": at}
+        begin = self._row(first)
+        drawn = self._table.slice(begin, rows)
+        made = {"date_time": at} | {name: self._ids(name, first, begin, rows) for name in self._references}
+        if self._kind != "bid":
+            made["id"] = FIRST_ID + first + np.arange(rows) * self.step
         if self._kind == "auction":
-            made["expires"] = expires(at, choices["length"], leg.rate)
+            made["expires"] = expires(at, drawn["length"].to_numpy(), leg.rate)
         return [
-            pa.array(made[field.name]).cast(field.type) if field.name in made else drawn[field.name]
+            pa.Array.from_buffers(field.type, rows, [None, pa.py_buffer(made[field.name])])
+            if field.name in made
+            else drawn[field.name]
             for field in self.schema
         ]
 
-
-_CHOICES = ("hot_seller", "hot_auction", "hot_bidder", "back", "length")
+    def _ids(self, name: str, first: int, begin: int, rows: int) -> Any:
+        """A column of references, of rows that begin at a place of the ring."""
+        every, times, plus, _, _, place = self._references[name]
+        ids = np.empty(rows, np.int64)
+        refer(first, self.step, every, times, plus, place, self._choices[name][begin : begin + rows], ids)
+        return ids
 
 
 class NexmarkSource(NumberedSource):

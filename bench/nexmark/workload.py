@@ -38,6 +38,7 @@ class Nexmark(Workload):
         super().__init__(seed)
         self.asked = QUERIES[query]
         self.mode = self.asked.mode
+        self.prompt = self.asked.ends is None
         self._checked = False
 
     def prepare(self, running: headway.Headway) -> None:

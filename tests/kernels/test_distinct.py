@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headway.kernels.distinct import each_once
+from headway.kernels.distinct import each_once, first_of_each
 
 
 def _expected(lists: list[list[int]], groups: list[int], count: int) -> list[list[int]]:
@@ -37,3 +37,14 @@ def test_each_value_once_where_it_came_first(seed: int) -> None:
 def test_nothing() -> None:
     assert _found([[], []], [0, 1], 2) == [[], []]
     assert _found([], [], 0) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_single_values(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    count = int(random.integers(1, 6))
+    span = int(random.choice([3, 50, 2**62]))
+    values, groups = random.integers(-span, span, 200), random.integers(0, count, 200)
+    ends, where = first_of_each(values, groups, count)
+    found = [values[where[ends[i] : ends[i + 1]]].tolist() for i in range(count)]
+    assert found == _expected([[value] for value in values.tolist()], groups.tolist(), count)

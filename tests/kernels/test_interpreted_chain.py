@@ -127,3 +127,15 @@ def test_a_kernel_starts_no_threads() -> None:
         [sys.executable, "-c", _COUNT_THREADS], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
     )
     assert (run.stdout.strip(), run.returncode) == ("0", 0), run.stderr
+
+
+def test_it_tells_whether_many_groups_are_held_without_merging_them() -> None:
+    kernel = InterpretedChain(Chain(SOURCE, (), aggregate_of(SOURCE, [2], [call("count", None)])))
+    for _ in range(3):
+        kernel.process(BATCH)
+    assert kernel._groups is not None
+    assert not kernel.holds_more_than(12)
+    assert kernel._groups.rows == 12
+    assert not kernel.holds_more_than(4)  # twelve rows, of four groups
+    assert kernel._groups.rows == 4
+    assert kernel.holds_more_than(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
@@ -10,6 +11,7 @@ from pyspark.sql import types as T
 
 import headway.kernels.expressions  # noqa: F401  registers the expressions
 from headway.dataflow.expr import Call, Column, Expr, Literal
+from headway.kernels.expressions import registry
 from headway.kernels.expressions.registry import RowError, evaluate
 from headway.kernels.expressions.several import Several
 
@@ -30,6 +32,23 @@ def test_parts_within_parts() -> None:
     twice = Call(_LONG, "Add", (_SUM, _SUM), _ANSI)
     more = Call(_LONG, "Add", (twice, _SUM), _ANSI)
     assert _values([_SUM, twice, more, _A], batch) == [[11, 22, None], [22, 44, None], [33, 66, None], [1, 2, None]]
+
+
+def test_what_parts_have_in_common_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Call] = []
+    add = registry._STRICT["Add"]
+
+    def counted(call: Call, args: Sequence[pa.Array]) -> pa.Array:
+        calls.append(call)
+        return add(call, args)
+
+    monkeypatch.setitem(registry._STRICT, "Add", counted)
+    batch = pa.RecordBatch.from_pydict({"a": [1, 2], "b": [10, 20]})
+    tests = [Call(_BOOLEAN, "LessThan", (_SUM, Literal(_LONG, most))) for most in (12, 30)]
+    negated = [Call(_BOOLEAN, "Not", (test,)) for test in tests]
+    assert _values([*tests, *negated], batch) == [[True, False], [True, True], [False, True], [False, False]]
+    # Once here, and once more in each of the four that `_values` compares with.
+    assert len(calls) == 5
 
 
 def test_zeros_of_both_signs_are_two_constants() -> None:

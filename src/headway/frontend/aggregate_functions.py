@@ -4,8 +4,8 @@ Calls and their options, where they are not of Spark's function of that name alo
 sum, avg: `ansi`. first, last, collect_list, collect_set: `ignore_nulls`; a second argument, if there is one, says which
 rows count. Moments (stddev_pop, …): `null_on_zero`. sum_of_squares is Spark's replacement of regr_sxx and regr_syy.
 percentile: `percentages`, `reverse`, `discrete`; a second argument is the frequency. approx_percentile: `percentages`,
-`accuracy`. mode: `least` (None: any of equals). listagg: `delimiter`, `orders` (descending, nulls first) of the
-arguments after the first. approx_count_distinct: `p` and Spark's tables for it.
+`accuracy`. set_size: how many values collect_set would give. mode: `least` (None: any of equals). listagg: `delimiter`,
+`orders` (descending, nulls first) of the arguments after the first. approx_count_distinct: `p` and Spark's tables.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from headway.frontend.tree import Tree
 from headway.gateway import jvm_class
 
 Options = tuple[tuple[str, Any], ...]
-NEVER_NULL = frozenset({"count", "approx_count_distinct", "collect_list", "collect_set"})
+NEVER_NULL = frozenset({"count", "approx_count_distinct", "collect_list", "collect_set", "set_size"})
 _MAX_PRECISION = 38
 _HLL_LEAST, _HLL_LAST_WITH_TABLES = 4, 18
 _HLL_TABLES: dict[int, Options] = {}

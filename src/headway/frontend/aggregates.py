@@ -6,7 +6,9 @@ Catalyst mixes grouping, aggregation and arithmetic on results in one node; here
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import types as T
 
 from headway.dataflow.expr import Column, Expr
 from headway.dataflow.graph import AggCall, Aggregate, Observe, Source
@@ -31,7 +33,13 @@ class _Calls:
 
     def index(self, tree: Tree) -> int:
         """The position of an AggregateExpression among the calls."""
-        call = self._call(tree)
+        return self._place(self._call(tree))
+
+    def size(self, tree: Tree) -> int:
+        """The same of the size of the set that an AggregateExpression collects."""
+        return self._place(replace(self._call(tree), function="set_size", type=T.IntegerType()))
+
+    def _place(self, call: AggCall) -> int:
         if call not in self.calls:
             self.calls.append(call)
         return self.calls.index(call)
@@ -54,10 +62,25 @@ class _Results(Expressions):
 
     def __call__(self, tree: Tree) -> Expr:
         if tree.name == "AggregateExpression":
-            at = self.calls.index(tree)
-            return Column(self.calls.calls[at].type, self.width + at)
+            return self._result(self.calls.index(tree))
+        if _is_set_size(tree):
+            return self._result(self.calls.size(tree.children[0]))
         key = self.keys.get(_shape(tree))
         return key if key is not None else super().__call__(tree)
+
+    def _result(self, at: int) -> Column:
+        return Column(self.calls.calls[at].type, self.width + at)
+
+
+def _is_set_size(tree: Tree) -> bool:
+    """Whether a set is collected just to be counted."""
+    collected = tree.children[0] if tree.name == "Size" else None
+    return (
+        collected is not None
+        and collected.name == "AggregateExpression"
+        and not collected.fields["isDistinct"]
+        and collected.children[0].name == "CollectSet"
+    )
 
 
 @lowers_relation("Aggregate")

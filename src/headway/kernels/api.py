@@ -58,6 +58,10 @@ class ChainKernel(Protocol):
     def restore(self, state: pa.Table) -> None:
         """Take the groups of a snapshot in addition to those held."""
 
+    def holds_more_than(self, most: int) -> bool:
+        """Whether more groups than that are held. Asked after every batch: it may not cost what counting them does."""
+        return self.groups > most
+
     @property
     def groups(self) -> int:
         """How many groups are held."""

@@ -50,7 +50,7 @@ class Deduplication(KeyedKernel):
         return Outcome(removed=sum(len(rows) for _, rows in self._known.end(watermark)))
 
     def snapshot(self) -> pa.Table:
-        return pa.Table.from_batches([self._saved(s.rows.take(rows), s.times[rows]) for s, rows in self._known.held()],
+        return pa.Table.from_batches([self._saved(s.taken(rows), s.times[rows]) for s, rows in self._known.held()],
                                      self._state)  # fmt: skip
 
     def restore(self, state: pa.Table) -> None:

@@ -1,4 +1,4 @@
-"""The distinct values of groups of lists, each of which has none twice.
+"""The distinct values of groups, of lists that have none twice (`each_once`) or of single values (`first_of_each`).
 
 1. A group's first list is mostly all that is known of it, and long; the others are what came since. So only the others
    are put into a table, which stays small and in the cache, and the first lists are looked through one after the other.
@@ -84,3 +84,28 @@ def each_once(values: Ints, offsets: Ints, groups: Ints, firsts: Ints) -> tuple[
                     new[entry] = False
     lists: tuple[Ints, Ints] = _gathered(offsets, firsts, sizes, found[:count], owners, new)
     return lists
+
+
+@numba.njit(  # type: ignore[untyped-decorator]
+    "Tuple((int64[::1], int64[::1]))(int64[::1], int64[::1], int64)", nogil=True, cache=True
+)
+def first_of_each(values: Ints, groups: Ints, count: int) -> tuple[Ints, Ints]:
+    """The same for single values, of which values[i] is of the group groups[i]; there are `count` groups."""
+    places = 16
+    while places < 2 * len(values):
+        places *= 2
+    table = np.full(places, -1, np.int32)
+    found, owners = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
+    sizes, entries = np.zeros(count + 1, np.int64), 0
+    for row in range(len(values)):
+        slot = _slot(table, found, owners, values, row, groups[row])
+        if table[slot] < 0:
+            table[slot], found[entries], owners[entries] = entries, row, groups[row]
+            sizes[groups[row] + 1] += 1
+            entries += 1
+    ends = np.cumsum(sizes)
+    where, free = np.empty(entries, np.int64), ends[:-1].copy()
+    for entry in range(entries):
+        where[free[owners[entry]]] = found[entry]
+        free[owners[entry]] += 1
+    return ends, where

@@ -17,8 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headway.kernels.grouping import whole
 from headway.kernels.hashing import hash_plain
-from headway.kernels.partials import Partials, whole
+from headway.kernels.partials import Partials
 
 _FAN = 8
 

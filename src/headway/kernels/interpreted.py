@@ -100,6 +100,10 @@ class InterpretedChain:
         taken = {step.name: step.take() for step in self._steps if isinstance(step, Observer)}
         return {name: batch for name, batch in taken.items() if batch is not None}
 
+    def holds_more_than(self, most: int) -> bool:
+        # Groups are at most as many as rows of partials; to count them is to merge them all.
+        return self._groups is not None and self._groups.rows > most and self.groups > most
+
     @property
     def groups(self) -> int:
         table = self._groups.merged() if self._groups else None

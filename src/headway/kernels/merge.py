@@ -2,7 +2,8 @@
 
 1. What came since the last result is kept apart from what was there before: to give the groups that changed costs in
    proportion to them, not to all groups.
-2. With few groups it is cheaper to merge them all than to look some of them up.
+2. With few groups it is cheaper to merge them all than to look some of them up. Then sets of which the size alone is
+   asked for are kept apart: they may be large.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import pyarrow.compute as pc
 
 from headway.dataflow.graph import Aggregate
 from headway.kernels.groups import Groups
-from headway.kernels.partials import CHANGED, Partials
+from headway.kernels.partials import CHANGED, NUMBER, Partials
+from headway.kernels.sets import Sets
 
 _FEW = 4096
 
@@ -27,6 +29,9 @@ class Merge:
         self._partials = Partials(aggregate)
         self._settled = Groups(self._partials)
         self._changed = Groups(self._partials)
+        sets = Sets(self._partials)
+        self._sets = sets if sets else None
+        """Not None iff sets of settled groups are kept apart: not where there are none, or many groups."""
         self._emit = {"append": self._append, "update": self._update, "complete": self._complete}
         # True iff the one group of an aggregate without keys is there without anything having been restored.
         self._seeded = not aggregate.keys
@@ -49,7 +54,7 @@ class Merge:
         return self._partials.finish(due) if due is not None and due.num_rows else None
 
     def snapshot(self) -> pa.Table:
-        pairs = [(self._settled.merged(), False), (self._changed.merged(), True)]
+        pairs = [(self._with_lists(self._settled.merged()), False), (self._changed.merged(), True)]
         table = self._merged([table if table is None else _flagged(table, changed) for table, changed in pairs])
         if table is None:
             return self._partials.schema.append(pa.field(CHANGED, pa.bool_())).empty_table()
@@ -69,12 +74,15 @@ class Merge:
 
     @property
     def groups(self) -> int:
-        table = self._merged([self._settled.merged(), self._changed.merged()])
-        return 0 if table is None else table.num_rows
+        tables = [table for table in (self._settled.merged(), self._changed.merged()) if table is not None]
+        if len(tables) < 2:
+            return sum(table.num_rows for table in tables)
+        keys = self._partials.keys
+        return int(pa.concat_tables([table.select(keys) for table in tables]).group_by(keys).aggregate([]).num_rows)
 
     @property
     def bytes(self) -> int:
-        return self._settled.bytes + self._changed.bytes
+        return self._settled.bytes + self._changed.bytes + (0 if self._sets is None else self._sets.bytes)
 
     def _append(self, watermark: int | None) -> pa.Table | None:
         return self._merged([self._settled.take_ended(watermark), self._changed.take_ended(watermark)])
@@ -82,19 +90,27 @@ class Merge:
     def _update(self, watermark: int | None) -> pa.Table | None:
         news = self._changed.drain()
         changed = None if news is None else self._settle(news)
-        self._settled.take_ended(watermark)
+        ended = self._settled.take_ended(watermark)
+        if ended is not None and self._sets is not None:
+            self._sets.forget(ended)
         return changed
 
     def _complete(self, watermark: int | None) -> pa.Table | None:
         news = self._changed.drain()
         if news is None:
             return None
-        self._settled.add(news, merged=False)
+        if self._sets is None:
+            self._settled.add(news, merged=False)
+        else:
+            self._settle(news)
         return self._settled.merged()
 
     def _settle(self, news: pa.Table) -> pa.Table:
         """Add `news` to the settled groups; the groups that this changed, as they are now."""
         few = self._settled.rows <= _FEW
+        if self._sets is not None and few:
+            return self._settle_apart(news, self._sets)
+        self._keep_together()
         old = [self._settled.merged()] if few else self._settled.alike(news)
         tables = [*(_flagged(table, False) for table in old if table is not None), _flagged(news, True)]
         merged = self._partials.merge(pa.concat_tables(tables).combine_chunks())
@@ -103,6 +119,28 @@ class Merge:
         else:
             self._settled.add(news, merged=False)
         return merged.filter(merged.column(CHANGED))
+
+    def _settle_apart(self, news: pa.Table, sets: Sets) -> pa.Table:
+        """The same of few groups, whose sets are kept apart."""
+        old = self._settled.merged()
+        if old is not None and NUMBER not in old.column_names:  # it was restored
+            old = sets.settle(sets.opened(old))
+        new = _flagged(sets.opened(news), True)
+        tables = [new] if old is None else [_flagged(old, False).select(new.column_names), new]
+        merged = sets.settle(self._partials.merge(pa.concat_tables(tables).combine_chunks()))
+        self._settled.replace(merged.drop_columns([CHANGED]))
+        return merged.filter(merged.column(CHANGED))
+
+    def _keep_together(self) -> None:
+        """There are many groups: their sets are small, and lists from now on."""
+        if self._sets is not None:
+            table = self._with_lists(self._settled.merged())
+            self._sets = None
+            if table is not None:
+                self._settled.replace(table)
+
+    def _with_lists(self, table: pa.Table | None) -> pa.Table | None:
+        return table if table is None or self._sets is None else self._sets.lists(table)
 
     def _merged(self, tables: list[pa.Table | None]) -> pa.Table | None:
         """One row of every group in `tables`, of each of which that is true already."""

@@ -1,19 +1,19 @@
 """Partial aggregates of one Aggregate as tables in the form they are held, where merging is one call of Arrow's.
 
 1. Columns of such a table: plain key columns (see `keys`), then the columns held by every function (see `aggregates`),
-   then, for those who ask for it, `changed`. A table may have many rows of one group until it is merged.
+   then, for those who ask for it, `changed`. A table may have many rows of one group until it is merged. Where sets are
+   kept apart (see `sets`), there are the number of the group and their sizes too.
 2. With no keys at all there is a constant one, so that there is a group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from math import inf
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.acero as acero
 import pyarrow.compute as pc
 
 from headway.dataflow.graph import AggCall, Aggregate
@@ -23,13 +23,23 @@ from headway.kernels.aggregates import COLLECT, Columns, Function, Grouping, bin
 from headway.kernels.api import partial_schema
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.expressions.several import Several
+from headway.kernels.grouping import Reduction, grouped, whole
 
 CHANGED = "changed"
+NUMBER = "number"
 _ROW = "row"
+
+
+def size_of(state: str) -> str:
+    """The column with the size of the set that is in the column `state`, or would be."""
+    return f"{state}_size"
 
 
 class Partials:
     """The tables of one aggregate. Immutable."""
+
+    _gathers = True
+    """Whether functions may gather rows of a group by themselves: not where what a group is depends on all of them."""
 
     def __init__(self, aggregate: Aggregate) -> None:
         self.aggregate = aggregate
@@ -41,14 +51,18 @@ class Partials:
         self._optional = [i != aggregate.event_key and not (aggregate.session and i == last) for i in range(last + 1)]
         widths = [plain_keys.width(*key) for key in zip(self._key_types, self._optional, strict=True)]
         self.keys = [f"k{i}" for i in range(max(sum(widths), 1))]
-        self._states = [[f"a{i}_{j}" for j in range(len(f.reductions))] for i, f in enumerate(self.functions)]
-        self._names = self.keys + [name for names in self._states for name in names]
+        self.states = [[f"a{i}_{j}" for j in range(len(f.reductions))] for i, f in enumerate(self.functions)]
+        self._names = self.keys + [name for names in self.states for name in names]
         self._initial = [initial for function in self.functions for initial in function.initial]
         self._collecting = any(COLLECT in f.reductions for f in self.functions)
-        self._aggregations = {flagged: self._aggregation(flagged) for flagged in (False, True)}
+        self._reductions = {
+            (flagged, settled): self._reduced(flagged, settled)
+            for flagged in (False, True)
+            for settled in (False, True)
+        }
         plain = [arg for call in aggregate.aggs if call.filter is None for arg in call.args]
         self._plain_arguments = Several(plain, len(aggregate.input.schema))
-        states = zip(self.functions, self._states, strict=True)
+        states = zip(self.functions, self.states, strict=True)
         self._widening = [(function, names) for function, names in states if function.widens]
         self._end = None if aggregate.event_key is None else sum(widths[: aggregate.event_key + 1]) - 1
 
@@ -56,11 +70,16 @@ class Partials:
         """The groups of the rows of `batch`."""
         columns = self._plain_keys([batch.column(key.index) for key in self.aggregate.keys], batch.num_rows)
         plain = iter(self._plain_arguments(batch))
-        for function in self.functions:
+        names, raw = list(self.keys), {}
+        for function, states in zip(self.functions, self.states, strict=True):
             call = function.call
             args = list(islice(plain, len(call.args))) if call.filter is None else _chosen_arguments(call, batch)
-            columns += function.lift(args, batch.num_rows)
-        return self.merge(pa.Table.from_arrays(columns, self._names))
+            if function.gathers and self._gathers:
+                raw[states[0]] = args
+            else:
+                columns += function.lift(args, batch.num_rows)
+                names += states
+        return self.merge(pa.Table.from_arrays(columns, names), raw)
 
     def encode(self, partials: pa.RecordBatch) -> pa.Table:
         """Partials of `partial_schema`, and their column `changed` if they have one."""
@@ -74,27 +93,32 @@ class Partials:
     def decode(self, table: pa.Table) -> pa.RecordBatch:
         """Partials of `partial_schema`, without `changed`."""
         columns = self._keys(table)
-        for function, names in zip(self.functions, self._states, strict=True):
+        for function, names in zip(self.functions, self.states, strict=True):
             columns += function.decode([whole(table.column(name)) for name in names])
         return batch_of(columns, self.schema, table.num_rows)
 
     def finish(self, table: pa.Table) -> pa.RecordBatch:
         """The results of the groups in `table`, which has one row of each."""
         columns = self._keys(table)
-        for function, names in zip(self.functions, self._states, strict=True):
-            columns.append(function.finish([whole(table.column(name)) for name in names]))
+        for function, names in zip(self.functions, self.states, strict=True):
+            size = size_of(names[0])
+            if size in table.column_names:
+                columns.append(whole(table.column(size)).cast(function.result))
+            else:
+                columns.append(function.finish([whole(table.column(name)) for name in names]))
         return batch_of(columns, self.result_schema, table.num_rows)
 
-    def merge(self, table: pa.Table) -> pa.Table:
-        """One row per group."""
+    def merge(self, table: pa.Table, raw: Mapping[str, Columns] | None = None) -> pa.Table:
+        """One row per group. In `raw` are arguments of functions that gather, by the state that the table lacks."""
         if table.num_rows <= 1 and not self._collecting:
             return table
         wide = self._each(table, lambda function, columns: function.widen(columns))
         if self._collecting:
             wide = wide.append_column(_ROW, pa.array(np.arange(table.num_rows)))
-        merged = grouped(wide, self._aggregations[CHANGED in table.column_names])
+        reductions = self._reductions[CHANGED in table.column_names, NUMBER in table.column_names]
+        merged = grouped(wide, self._group_by(), reductions)
         if self._collecting:
-            merged = self._collected(wide, merged)
+            merged = self._collected(wide, merged, raw or {})
         return self._each(merged, lambda function, columns: function.narrow(columns))
 
     def empty_group(self) -> pa.Table:
@@ -134,17 +158,20 @@ class Partials:
         pairs = zip(self._key_types, self._optional, strict=True)
         return [plain_keys.unflatten(kind, plain, optional) for kind, optional in pairs]
 
-    def _aggregation(self, flagged: bool) -> acero.AggregateNodeOptions:
-        """How Arrow merges tables, those with a column `changed` if `flagged`."""
+    def _reduced(self, flagged: bool, settled: bool) -> list[Reduction]:
+        """How tables are merged, those with a column `changed` if `flagged`, and those whose sets are kept apart."""
         pairs = [
             (name, reduction)
-            for function, names in zip(self.functions, self._states, strict=True)
+            for function, names in zip(self.functions, self.states, strict=True)
             for name, reduction in zip(names, function.reductions, strict=True)
             if reduction != COLLECT
         ]
         pairs += [(CHANGED, "any")] if flagged else []
+        if settled:
+            kept = [n[0] for f, n in zip(self.functions, self.states, strict=True) if f.kept_apart]
+            pairs += [(NUMBER, "min"), *((size_of(name), "sum") for name in kept)]
         pairs += [(_ROW, COLLECT)] if self._collecting else []
-        return acero.AggregateNodeOptions([(name, f"hash_{f}", None, name) for name, f in pairs], keys=self._group_by())
+        return pairs
 
     def _group_by(self) -> list[str]:
         """The columns whose values make rows one group."""
@@ -159,15 +186,20 @@ class Partials:
                     table = table.set_column(table.column_names.index(name), name, new)
         return table
 
-    def _collected(self, wide: pa.Table, merged: pa.Table) -> pa.Table:
+    def _collected(self, wide: pa.Table, merged: pa.Table, raw: Mapping[str, Columns]) -> pa.Table:
         """`merged` with the columns that Arrow cannot merge, in their places."""
         grouping = grouping_of(merged.column(_ROW))
-        for function, names in zip(self.functions, self._states, strict=True):
+        for function, names in zip(self.functions, self.states, strict=True):
             if COLLECT in function.reductions:
-                columns = function.collect([whole(wide.column(name)) for name in names], grouping)
+                args = raw.get(names[0])
+                if args is None:
+                    columns = function.collect([whole(wide.column(name)) for name in names], grouping)
+                else:
+                    columns = function.gather(args, grouping)
                 for name, column in zip(names, columns, strict=True):
                     merged = merged.append_column(name, column)
-        return merged.select([name for name in wide.column_names if name != _ROW])
+        places = [name for name in self._names if name in merged.column_names]
+        return merged.select([*places, *(name for name in wide.column_names if name not in {*places, _ROW})])
 
 
 def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
@@ -181,16 +213,6 @@ def grouping_of(rows: pa.ChunkedArray) -> Grouping:
     """The groups of which a column of Arrow's lists has the rows."""
     lists = whole(rows)
     return Grouping(lists.flatten().to_numpy(), lists.offsets.to_numpy().astype(np.int64))
-
-
-def whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def grouped(table: pa.Table, aggregation: acero.AggregateNodeOptions) -> pa.Table:
-    """Rows grouped, in the calling thread."""
-    source = acero.Declaration("table_source", acero.TableSourceNodeOptions(table))
-    return acero.Declaration("aggregate", aggregation, inputs=[source]).to_table(use_threads=False)
 
 
 def _chosen_arguments(call: AggCall, batch: pa.RecordBatch) -> Columns:

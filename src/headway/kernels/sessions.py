@@ -8,32 +8,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
-import pyarrow.acero as acero
 import pyarrow.compute as pc
 
 from headway.dataflow.graph import Aggregate
-from headway.kernels.aggregates.base import Ints
+from headway.kernels.aggregates.base import Columns, Ints
+from headway.kernels.grouping import number_rows, whole
 from headway.kernels.hashing import hash_plain
 from headway.kernels.keyed_rows import Hashes, KeyedRows
-from headway.kernels.partials import CHANGED, Partials, grouped, grouping_of, whole
+from headway.kernels.partials import CHANGED, Partials
 
 _SESSION = "session"
-_ROW = "row"
 
 
 class SessionPartials(Partials):
     """The tables of an aggregate by session; the last two of the key columns are the start and the end."""
 
+    _gathers = False
+
     def __init__(self, aggregate: Aggregate) -> None:
         super().__init__(aggregate)
         self.others = self.keys[:-2]
         self._start, self._last = self.keys[-2:]
-        options = acero.AggregateNodeOptions([(_ROW, "hash_list", None, _ROW)], keys=self.others)
-        self._by_others = options if self.others else None
 
-    def merge(self, table: pa.Table) -> pa.Table:
+    def merge(self, table: pa.Table, raw: Mapping[str, Columns] | None = None) -> pa.Table:
         """One row per session."""
         if not table.num_rows:
             return table
@@ -61,10 +62,9 @@ class SessionPartials(Partials):
 
     def _groups(self, table: pa.Table) -> Ints:
         """A number for every row, the same for equal keys."""
-        if self._by_others is None:
+        if not self.others:
             return np.zeros(table.num_rows, np.int64)
-        numbered = table.select(self.others).append_column(_ROW, pa.array(np.arange(table.num_rows)))
-        return grouping_of(grouped(numbered, self._by_others).column(_ROW)).ids
+        return number_rows([whole(table.column(name)) for name in self.others])[0]
 
 
 class SessionMerge:
@@ -121,7 +121,7 @@ class SessionMerge:
         """Merge `table` with the sessions of its keys that are held."""
         alike = [table]
         for found in self._held.find(np.unique(self._hashes(table))):
-            found.segment.gone[found.rows] = True
+            found.segment.lose(found.rows)
             alike.insert(0, pa.Table.from_batches([found.segment.rows.take(pa.array(np.sort(found.rows)))]))
         merged = self._partials.merge(pa.concat_tables(alike).combine_chunks())
         (batch,) = merged.combine_chunks().to_batches()
@@ -140,7 +140,7 @@ class SessionMerge:
         return self._partials.finish(pa.Table.from_batches(present)) if present else None
 
     def _all(self) -> pa.Table | None:
-        batches = [segment.rows.take(pa.array(rows)) for segment, rows in self._held.held()]
+        batches = [segment.taken(rows) for segment, rows in self._held.held()]
         return pa.Table.from_batches(batches) if batches else None
 
 

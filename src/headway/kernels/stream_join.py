@@ -171,7 +171,7 @@ class StreamJoining(KeyedKernel):
             return 0
         rows = np.unique(found.rows)
         rows = rows[~found.segment.gone[rows]]
-        found.segment.gone[rows] = True
+        found.segment.lose(rows)
         out.append(self._left(found.segment.rows.take(pa.array(rows))))
         return len(rows)
 
@@ -197,7 +197,7 @@ class StreamJoining(KeyedKernel):
         return pa.schema([*keys, pa.field(_SIDE, pa.int8()), pa.field(_MATCHED, pa.bool_()), *rows])
 
     def _saved(self, side: _Side, segment: Segment, rows: Rows) -> pa.RecordBatch:
-        batch = segment.rows.take(pa.array(rows))
+        batch = segment.taken(rows)
         structs = [pa.nulls(len(rows), _row_type(s.schema)) for s in self._sides]
         structs[side.number] = pa.StructArray.from_arrays(batch.columns, fields=list(_row_type(side.schema)))
         keys = side.key_columns(batch)

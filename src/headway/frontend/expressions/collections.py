@@ -78,8 +78,26 @@ def _element_at(tree: Tree, lowering: Lowering) -> Expr:
         return Call(left.type.valueType, "GetMapValue", (left, right))
     default = tree.fields.get("defaultValueOutOfBound")
     value = None if default is None else default[0]["value"]
+    part = _split_part(left, right) if value == "" else None
+    if part is not None:
+        return part
     options = (("ansi", tree.fields["failOnError"]), ("default", value))
     return Call(element_type(left), tree.name, (left, right), options)
+
+
+def _split_part(pieces: Expr, number: Expr) -> Expr | None:
+    """One piece of a text that is cut at a constant separator; None if that is not what is asked for.
+
+    Where the separators are is an expression of its own, so that it is computed once for several pieces.
+    """
+    if not (isinstance(pieces, Call) and pieces.function == "StringSplitSQL" and isinstance(number, Literal)):
+        return None
+    text, separator = pieces.args
+    if not (isinstance(separator, Literal) and separator.value and number.value):
+        return None
+    size = len(separator.value.encode())
+    found = Call(T.ArrayType(T.IntegerType()), "Separators", (text,), (("separator", separator.value),))
+    return Call(text.type, "SplitPart", (text, found), (("size", size), ("number", number.value)))
 
 
 @lowers("GetMapValue")

@@ -12,7 +12,7 @@ from headway.kernels.aggregates import numbers, picks
 from headway.kernels.aggregates.base import COLLECT, Columns, Function, Grouping
 from headway.kernels.aggregates.estimates import Distinct
 from headway.kernels.aggregates.frequencies import Mode, Percentile
-from headway.kernels.aggregates.lists import CollectList, CollectSet, ListAgg
+from headway.kernels.aggregates.lists import CollectList, CollectSet, ListAgg, SetSize
 from headway.kernels.aggregates.moments import PAIRS, SINGLE, Moments, PairMoments
 from headway.kernels.aggregates.quantiles import ApproxPercentile
 
@@ -61,6 +61,7 @@ _FUNCTIONS: dict[str, Callable[[T.DataType], type[Function]]] = {
     **_always(picks.FirstOrLast, "first", "last"),
     **_always(CollectList, "collect_list"),
     **_always(CollectSet, "collect_set"),
+    **_always(SetSize, "set_size"),
     **_always(ListAgg, "listagg"),
     **_always(Moments, *SINGLE),
     **_always(PairMoments, *PAIRS),

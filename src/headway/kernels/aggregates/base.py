@@ -55,12 +55,15 @@ class Function:
     """An aggregate function bound to a call.
 
     Of each of its columns `reductions` has the name of the grouped function and `initial` the state before any row.
-    `widens` is true where `widen` and `narrow` do something.
+    `widens` is true where `widen` and `narrow` do something, `gathers` where `gather` does.
     """
 
     reductions: tuple[str, ...] = (COLLECT,)
     initial: tuple[Any, ...] = (None,)
     widens = False
+    gathers = False
+    kept_apart = False
+    """Whether what it has of settled groups may be kept apart from tables (see `sets`)."""
 
     def __init__(self, call: AggCall) -> None:
         self.call = call
@@ -96,6 +99,10 @@ class Function:
 
     def collect(self, columns: Columns, grouping: Grouping) -> Columns:
         """Merge the columns whose reduction is `COLLECT`: a row per group."""
+        raise NotImplementedError
+
+    def gather(self, args: Sequence[pa.Array], grouping: Grouping) -> Columns:
+        """As `collect` of what `lift` makes of the rows, without making a state of every row."""
         raise NotImplementedError
 
     def finish(self, columns: Columns) -> pa.Array:

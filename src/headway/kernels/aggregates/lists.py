@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from headway.kernels import keys as plain_keys
 from headway.kernels.aggregates.base import Columns, Function, Grouping, Ints
-from headway.kernels.distinct import each_once
+from headway.kernels.distinct import each_once, first_of_each
 from headway.kernels.expressions.vectors import numbers
 from headway.kernels.ranks import sort_keys
 
@@ -29,11 +29,14 @@ class CollectList(Function):
         return (self.result,)
 
     def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
+        counts = self.counting(args)
+        return [singletons(args[0], np.ones(rows, np.bool_) if counts is None else counts)]
+
+    def counting(self, args: Sequence[pa.Array]) -> npt.NDArray[np.bool_] | None:
+        """The rows that count; None: all."""
         if len(args) > 1:
-            return [singletons(args[0], args[1].fill_null(False).to_numpy(zero_copy_only=False))]
-        ignored = args[0].null_count and self.options["ignore_nulls"]
-        counts = args[0].is_valid().to_numpy(zero_copy_only=False) if ignored else np.ones(rows, np.bool_)
-        return [singletons(args[0], counts)]
+            return np.asarray(args[1].fill_null(False))
+        return np.asarray(args[0].is_valid()) if args[0].null_count and self.options["ignore_nulls"] else None
 
     def collect(self, columns: Columns, grouping: Grouping) -> Columns:
         return [concatenated(columns[0], grouping)]
@@ -42,14 +45,42 @@ class CollectList(Function):
 class CollectSet(CollectList):
     """collect_set: the same, each value once; NaN is one value, and so are -0.0 and 0.0."""
 
+    gathers = True
+
+    def gather(self, args: Sequence[pa.Array], grouping: Grouping) -> Columns:
+        counts, values, groups = self.counting(args), args[0], grouping.ids
+        if counts is not None and not counts.all():
+            values, groups = values.filter(pa.array(counts)), groups[counts]
+        plain = list(plain_keys.flatten(values))
+        ends, where = first_of_each(numbered(plain), groups, grouping.count)
+        return [lists_of(ends, plain_keys.unflatten(values.type, iter(plain)).take(pa.array(where)))]
+
     def collect(self, columns: Columns, grouping: Grouping) -> Columns:
         lists = columns[0]
         values = lists.flatten()
         plain = list(plain_keys.flatten(values))
         normal = plain_keys.unflatten(values.type, iter(plain))
         offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(lists).to_numpy())])
-        ends, where = each_once(_numbered(plain), offsets, grouping.ids, grouping.rows[grouping.offsets[:-1]])
+        ends, where = each_once(numbered(plain), offsets, grouping.ids, grouping.rows[grouping.offsets[:-1]])
         return [lists_of(ends, normal.take(pa.array(where)))]
+
+
+class SetSize(CollectSet):
+    """How many different values there are: collect_set of which the size alone is asked for."""
+
+    @property
+    def states(self) -> tuple[pa.DataType, ...]:
+        return (list_type(self.arguments[0]),)
+
+    @property
+    def kept_apart(self) -> bool:  # type: ignore[override]
+        """Where a value is one number of at most 64 bits, and never null."""
+        kind = self.arguments[0]
+        numbers = any(test(kind) for test in (*_INTEGRAL, pa.types.is_floating))
+        return numbers and len(self.arguments) == 1 and bool(self.options["ignore_nulls"])
+
+    def finish(self, columns: Columns) -> pa.Array:
+        return pc.list_value_length(columns[0])
 
 
 class ListAgg(Function):
@@ -115,7 +146,7 @@ def of_groups(values: pa.Array, groups: Ints, count: int) -> pa.Array:
     return lists_of(offsets, values)
 
 
-def _numbered(plain: Sequence[pa.Array]) -> Ints:
+def numbered(plain: Sequence[pa.Array]) -> Ints:
     """An integer for every row of plain columns, the same for equal rows and for no others."""
     if len(plain) == 1 and not plain[0].null_count and any(test(plain[0].type) for test in _INTEGRAL):
         return numbers(plain[0]).astype(np.int64)

@@ -165,6 +165,10 @@ class CompiledChain:
             self._restored = InterpretedChain(self._chain)
         self._restored.restore(state)
 
+    def holds_more_than(self, most: int) -> bool:
+        held = self._cells.groups if self._cells else 0
+        return held > most or (self._restored is not None and self._restored.holds_more_than(most - held))
+
     @property
     def groups(self) -> int:
         held = self._cells.groups if self._cells else 0

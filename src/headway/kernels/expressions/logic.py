@@ -65,14 +65,23 @@ def _connective(call: Call, batch: pa.RecordBatch) -> pa.Array:
 @evaluates_lazily("If", "CaseWhen")
 def _case(call: Call, batch: pa.RecordBatch) -> pa.Array:
     try:
-        args = [evaluate(arg, batch) for arg in call.args]
+        conditions = [evaluate(arg, batch) for arg in call.args[:-1:2]]
+        values, otherwise = [_result(arg, batch) for arg in call.args[1::2]], _result(call.args[-1], batch)
     except RowError:
         args = _branches_taken(call.args, batch)
-    conditions, values, otherwise = args[:-1:2], args[1::2], args[-1]
+        conditions, values, otherwise = args[:-1:2], args[1::2], args[-1]
     if len(conditions) == 1:
         return pc.if_else(pc.fill_null(conditions[0], False), values[0], otherwise)
     chosen = pa.StructArray.from_arrays(conditions, names=[str(i) for i in range(len(conditions))])
     return pc.case_when(chosen, *values, otherwise)
+
+
+def _result(expr: Expr, batch: pa.RecordBatch) -> pa.Array | pa.Scalar:
+    """What a branch gives; a constant is not repeated for every row."""
+    kind = arrow_type(expr.type)
+    if isinstance(expr, Literal) and not pa.types.is_nested(kind):
+        return pa.scalar(expr.value, kind)
+    return evaluate(expr, batch)
 
 
 def _branches_taken(args: Sequence[Expr], batch: pa.RecordBatch) -> list[pa.Array]:

@@ -1,6 +1,7 @@
 """Several expressions over one batch, of which equal parts are computed once.
 
-1. Only the largest parts that come more than once are shared, each as one more column of the batch.
+1. Only the largest parts that come more than once are shared, each as one more column of the batch; what these parts
+   have in common is computed once in turn.
 2. What is inside a lambda, or around one, is left alone: there a part has other rows.
 3. A part may fail on rows that its expression does not look at. Then every expression is evaluated by itself, which
    knows what to look at.
@@ -27,6 +28,8 @@ class Sharing:
         self._parts = set(parts)
         self._width = width
         self._places: dict[Part, Column] = {}
+        self._values: Several | None = None
+        """Of the parts; made when all are known."""
 
     def rewritten(self, expr: Expr) -> Expr:
         """`expr` over a batch that `widened` gives when all expressions have been rewritten."""
@@ -41,7 +44,9 @@ class Sharing:
         """`batch` with the columns added that rewritten expressions read."""
         if not self._places:
             return batch
-        columns = [*batch.columns, *(evaluate(expr, batch) for expr, _ in self._places)]
+        if self._values is None:
+            self._values = Several([expr for expr, _ in self._places], self._width)
+        columns = [*batch.columns, *self._values(batch)]
         return pa.RecordBatch.from_arrays(columns, [str(at) for at in range(len(columns))])
 
 

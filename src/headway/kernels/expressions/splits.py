@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call
+from headway.dataflow.types import arrow_type
 from headway.kernels.expressions.json import over_distinct
 from headway.kernels.expressions.registry import evaluates
 from headway.kernels.expressions.rowwise import constant, is_constant, per_distinct
 from headway.kernels.lists import build, list_array, lists_of
+from headway.kernels.texts import find_part, parts, separators, texts_of
 
 Args = Sequence[pa.Array]
 _STRINGS = T.ArrayType(T.StringType())
@@ -55,6 +58,24 @@ def _split_sql(call: Call, args: Args) -> pa.Array:
         return _at(args[0], constant(call, 1))
     rows = zip(args[0].to_pylist(), args[1].to_pylist(), strict=True)
     return build([None if None in (s, by) else s.split(by) if by else [s] for s, by in rows], _STRINGS)
+
+
+@evaluates("Separators")
+def _separators(call: Call, args: Args) -> pa.Array:
+    """Where the separator begins in every text, in bytes."""
+    found, places = separators(texts_of(args[0]), np.frombuffer(call.option("separator").encode(), np.uint8))
+    return pa.ListArray.from_arrays(pa.array(found), pa.array(places), type=arrow_type(call.type))
+
+
+@evaluates("SplitPart")
+def _split_part(call: Call, args: Args) -> pa.Array:
+    """The piece of a text with this number, from 1, or from the end if it is negative; empty where there is none."""
+    text, found = args
+    texts = texts_of(text)
+    starts, ends = np.empty((2, len(text)), np.int32)
+    places = found.offsets.to_numpy(), found.values.to_numpy()
+    find_part(texts.offsets, *places, call.option("size"), call.option("number"), starts, ends)
+    return parts(text, texts, starts, ends)
 
 
 @evaluates("RegExpExtractAll")

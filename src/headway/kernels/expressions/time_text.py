@@ -53,6 +53,8 @@ def _written(call: Call, local: Vector, offsets: Vector) -> pa.Array:
     unit = min((_unit(letter) for letter, _, _ in fields), default=DAY)
     if unit < SECOND:
         return _joined(call, local, offsets)
+    if len(local) and local.min() // unit == local.max() // unit:
+        return pa.repeat(_joined(call, local[:1], offsets[:1])[0], len(local))
     parts = pa.array(local // unit).dictionary_encode()
     index = parts.indices.to_numpy()
     some = np.empty(len(parts.dictionary), np.int64)

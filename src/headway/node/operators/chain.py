@@ -231,7 +231,7 @@ class ChainOperator(Operator):
 
     def _flush_if_due(self) -> None:
         if self._flush_every is None:
-            if self._kernel.groups > MAX_GROUPS:
+            if self._kernel.holds_more_than(MAX_GROUPS):
                 self._flush(None)
             return
         now = self.host.now()
