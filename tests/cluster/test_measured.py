@@ -89,7 +89,7 @@ def test_a_node_that_does_not_report_stands_where_it_stood(measured: Measured) -
     measured.report(0, told(5, 7), {})
     settle(measured)
     (source,) = measured.progress()[-1]["sources"]
-    assert (source["numInputRows"], source["endOffset"]) == (0, '{"0":7}')
+    assert (source["numInputRows"], source["endOffset"]) == (0, '{"0": 7}')
 
 
 def test_totals_are_what_all_progress_told(measured: Measured) -> None:

@@ -49,7 +49,7 @@ def test_offsets_of_files_are_sparks(once: Runner, spark: SparkSession, tmp_path
     wanted = theirs.lastProgress["sources"][0]["endOffset"]
     theirs.stop()
     assert ours.lastProgress is not None
-    assert ours.lastProgress["sources"][0]["endOffset"] == wanted == '{"logOffset":2}'
+    assert ours.lastProgress["sources"][0]["endOffset"] == wanted == '{"logOffset": 2}'
     first = ours.recentProgress[0]["sources"][0]["startOffset"]
     ours.stop()
     again = once.start(files, checkpointLocation=str(tmp_path / "checkpoint"))

@@ -120,25 +120,21 @@ def _offset(positions: dict[Any, Any]) -> str | None:
     """Positions as Spark writes its offsets: by partition, where names of two parts nest, or one for all partitions.
 
     >>> _offset({("clicks", "0"): 17, ("clicks", "1"): 4})
-    '{"clicks":{"0":17,"1":4}}'
+    '{"clicks": {"0": 17, "1": 4}}'
     >>> _offset({"0": Reached(3, {"logOffset": 3})})
-    '{"logOffset":3}'
+    '{"logOffset": 3}'
     """
     reached = [at for at in positions.values() if isinstance(at, Reached)]
     if not positions or reached:
         least = min(reached, key=lambda one: one.at, default=Reached(0, None))
-        return None if least.shown is None else _json(least.shown)
+        return None if least.shown is None else json.dumps(least.shown)
     nested: dict[str, Any] = {}
     for name, at in sorted(positions.items()):
         if isinstance(name, tuple):
             nested.setdefault(name[0], {})[name[1]] = at
         else:
             nested[name] = at
-    return _json(nested)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return json.dumps(nested)
 
 
 def _state(state: StateMetrics) -> dict[str, Any]:
