@@ -12,7 +12,7 @@ from headway.query import StreamingQuery
 
 
 def test_one_warning_names_the_node_and_points_at_the_users_line(hw: Headway, unsupported: DataFrame) -> None:
-    with pytest.warns(FallbackWarning, match="expression Rand") as told:
+    with pytest.warns(FallbackWarning, match="expression SparkPartitionID") as told:
         query = hw.writeStream(unsupported).format("noop").start()
     query.stop()
     assert len(told) == 1
@@ -20,7 +20,7 @@ def test_one_warning_names_the_node_and_points_at_the_users_line(hw: Headway, un
 
 
 def test_without_fallback_it_is_an_error(hw: Headway, unsupported: DataFrame) -> None:
-    with pytest.raises(UnsupportedPlan, match="expression Rand"):
+    with pytest.raises(UnsupportedPlan, match="expression SparkPartitionID"):
         hw.writeStream(unsupported).format("noop").start(fallback=False)
     assert hw.streams.active == []
 

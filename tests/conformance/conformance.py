@@ -126,6 +126,9 @@ class Played:
         self.case = case
         self._streams = [engine.stream(schema) for schema in case.streams]
         self._df = case.query(*(stream.toDF() for stream in self._streams))
+        plan = self._df._jdf.queryExecution().analyzed().treeString()
+        self.forgets = len(self._streams) > 1 or plan.count("EventTimeWatermark") > 1
+        """Whether a restart may make another answer right."""
         self._directory = tempfile.TemporaryDirectory(prefix="conformance-")
         self._starts = 0
         self._seen = 0
@@ -168,9 +171,9 @@ class Played:
 
 
 def play(engine: Engine, cases: Sequence[Case], restarts: bool) -> dict[str, list[Answer]]:
-    """What the cases give, step by step. `restarts`: every step of one stream but the first begins with one.
+    """What the cases give, step by step. `restarts`: every step but the first begins with one.
 
-    Of several streams Spark forgets, when it is restarted, which was ahead of the others: their cases say when.
+    Of several watermarks a restart forgets which was ahead of the others: their cases say when.
     """
     played = [Played(engine, case) for case in cases]
     try:
@@ -178,7 +181,7 @@ def play(engine: Engine, cases: Sequence[Case], restarts: bool) -> dict[str, lis
             active = [p for p in played if number < len(p.case.steps)]
             for one in active:
                 current = one.case.steps[number]
-                one.add(current, current.restart or (restarts and number > 0 and len(one.case.streams) == 1))
+                one.add(current, current.restart or (restarts and number > 0 and not one.forgets))
             for one in active:
                 one.settle()
     finally:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from watermark_cases import counted, timed
+from watermark_cases import timed
 
 from headway import Headway, UnsupportedPlan
 from headway.testing import MemoryStream
@@ -59,9 +59,6 @@ REFUSED: dict[str, tuple[Build, str, type[Exception], str]] = {
     "two watermarks of a stream": (watermarked_twice, "append", UnsupportedPlan, "a second withWatermark"),
     "two event times before state": (
         lambda a, b: joined("inner")(a, b).dropDuplicates(), "append", UnsupportedPlan, "several such columns"),
-    "a filter of what a clock says": (
-        lambda a, b: counted(timed(a)).where("n > second(current_timestamp())"), "append",
-        UnsupportedPlan, "(?i)current_?timestamp"),
 }  # fmt: skip
 """A query over two streams, its output mode, what it raises, and what that says."""
 

@@ -168,6 +168,20 @@ CASES: list[Case] = [
         conf={POLICY: "max"},
     ),
     Case(
+        "two streams, which was ahead is forgotten",
+        of_two,
+        (
+            step([11, 50], [6, 20]),
+            step([], [60], restart=True),
+            step([18], []),
+            step([], [61], restart=True),
+            step([], [62, 17]),
+            step([70], [], restart=True),
+            step([], [71]),
+        ),
+        TWO,
+    ),
+    Case(
         "a sum of two streams", summed, (step([11], [6]), step([], [8]), step([21], [], restart=True)), TWO, "complete"
     ),
 ]

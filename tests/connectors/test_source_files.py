@@ -57,6 +57,30 @@ def test_a_position_is_json_and_enough_to_go_on(tmp_path):
     assert again.planner.tasks(start, kept) == driver.planner.tasks(start, kept)
 
 
+def test_progress_tells_rounds_not_files(tmp_path):
+    driver = Driver(text_source(tmp_path, maxFilesPerTrigger=2))
+    assert driver.source.shown(driver.position) is None
+    for number in range(5):
+        put(tmp_path, f"f{number}", str(number), 100 + number)
+    for offset in range(3):
+        values(driver)
+        assert driver.source.shown(driver.position) == {"logOffset": offset}
+    assert values(driver) == []
+    assert driver.source.shown(driver.position) == {"logOffset": 2}
+    again = Driver(text_source(tmp_path), json.loads(json.dumps(driver.position)))
+    put(tmp_path, "f5", "5", 200)
+    values(again)
+    assert again.source.shown(again.position) == {"logOffset": 3}
+
+
+def test_a_position_of_before_rounds_were_counted_serves(tmp_path):
+    put(tmp_path, "old", "1", 100)
+    put(tmp_path, "new", "2", 200)
+    driver = Driver(text_source(tmp_path), {"seen": {str(tmp_path / "old"): 100 * 10**9}, "horizon": 0})
+    assert values(driver) == ["2"]
+    assert driver.source.shown(driver.position) == {"logOffset": 0}
+
+
 def test_limits_of_a_round(tmp_path):
     for number in range(5):
         put(tmp_path, f"f{number}", str(number) * 10, 100 + number)

@@ -174,3 +174,27 @@ def test_what_only_spark_has_falls_back():
         open_remote(source_of("rate", SCHEMA, useManualClock=True))
     with pytest.raises(UnsupportedPlan, match="source pulsar"):
         open_remote(source_of("pulsar", "value binary"))
+
+
+@pytest.mark.parametrize(("rate", "ramp", "partitions"), [(1, 0, 1), (3, 0, 2), (10, 4, 3), (1500, 3, 1), (7, 9, 2)])
+def test_progress_counts_whole_seconds_as_spark_does(rate, ramp, partitions):
+    source = open_remote(source_of("rate", SCHEMA, rowsPerSecond=rate, rampUpTime=f"{ramp}s", numPartitions=partitions))
+    opened = [source.open(position) for position in source.partitions(1, None, START)]
+    for seconds in (0, 1, 5, 12):
+        rows = [row for partition in opened for row in polled(partition, START + seconds + 0.2)]
+        assert rows or not spark_value_at(seconds, rate, ramp)
+        nexts = [partition.position()["next"] for partition in opened]
+        reached = min(partition.reached() for partition in opened)
+        assert spark_value_at(reached.shown, rate, ramp) <= min(nexts) < spark_value_at(reached.shown + 1, rate, ramp)
+
+
+def test_progress_counts_whole_batches_as_spark_does():
+    options = {"rowsPerBatch": 10, "numPartitions": 3, "advanceMillisPerBatch": 50, "startTimestamp": 1000}
+    source = open_remote(source_of("rate-micro-batch", SCHEMA, **options))
+    opened = [source.open(position) for position in source.partitions(1, None, START)]
+    assert {partition.reached().shown["offset"] for partition in opened} == {0}
+    for partition in opened:
+        polled_at(partition, START + 0.11)
+    assert [partition.reached().shown for partition in opened] == 3 * [{"offset": 30, "timestamp": 1150}]
+    opened[1].poll(START + 0.16, 2)
+    assert min(partition.reached() for partition in opened).shown == {"offset": 30, "timestamp": 1150}

@@ -56,6 +56,15 @@ def test_timestamps_are_times_of_arrival(server):
     driver.planner.close()
 
 
+def test_progress_counts_lines_as_spark_does(server):
+    driver, connection = connected(server)
+    assert driver.source.shown(driver.position) == -1
+    with connection:
+        connection.sendall(b"a\nb\nc\n")
+        lines(driver, 3)
+    assert driver.source.shown(driver.position) == 2
+
+
 def test_the_last_line_needs_no_end(server):
     driver, connection = connected(server)
     connection.sendall(b"x\nlast")

@@ -126,8 +126,8 @@ def test_a_processing_time_trigger(once: Runner, hw: Headway) -> None:
 def test_what_headway_cannot_do_spark_does(once: Runner, hw: Headway, spark: Any) -> None:
     stream = once.stream(SCHEMA, partitions=1)
     native = once.start(stream.toDF().select("v"))
-    chosen: DataFrame = stream.toDF().select("k").where(F.rand(7) + 1 >= 0)
-    with pytest.warns(FallbackWarning, match="Rand") as told:
+    chosen: DataFrame = stream.toDF().select("k").where(F.spark_partition_id() >= 0)
+    with pytest.warns(FallbackWarning, match="SparkPartitionID") as told:
         query = once.keep(hw.writeStream(chosen).format("memory").queryName("chosen_keys").start())
     assert len(told) == 1
     assert (query.engine, native.engine) == ("spark", "headway")

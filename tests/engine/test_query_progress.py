@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 from engine_cases import Runner, scatter
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryListener, StreamingQueryProgress
 
@@ -33,6 +35,26 @@ def test_the_rows_that_went_through_are_counted(run: Runner) -> None:
     (merge,) = [state for state in progress["stateOperators"] if state["operatorName"] == "stateStoreSave"]
     assert merge["numRowsTotal"] == 7
     assert query.status["isTriggerActive"] is True
+
+
+def test_offsets_of_files_are_sparks(once: Runner, spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        (tmp_path / "in" / f"{number}.txt").write_text(f"{number}\n")
+    files = spark.readStream.option("maxFilesPerTrigger", 1).text(str(tmp_path / "in"))
+    theirs = files.writeStream.format("noop").start()
+    ours = once.start(files, checkpointLocation=str(tmp_path / "checkpoint"))
+    for query in (theirs, ours):
+        query.processAllAvailable()
+    wanted = theirs.lastProgress["sources"][0]["endOffset"]
+    theirs.stop()
+    assert ours.lastProgress is not None
+    assert ours.lastProgress["sources"][0]["endOffset"] == wanted == '{"logOffset": 2}'
+    first = ours.recentProgress[0]["sources"][0]["startOffset"]
+    ours.stop()
+    again = once.start(files, checkpointLocation=str(tmp_path / "checkpoint"))
+    again.processAllAvailable()
+    assert (first, again.recentProgress[0]["sources"][0]["startOffset"]) == ("null", wanted)
 
 
 def test_latency_is_told_by_percentile_and_judged_by_the_target(once: Runner, hw: Headway) -> None:

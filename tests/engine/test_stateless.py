@@ -46,6 +46,18 @@ STATELESS: dict[str, Build] = {
     "stream on the right": lambda df: (
         _names(df).join(df, F.col("k") == F.col("id"), "right").select("k", "word", "i", F.lit("x").alias("x"))
     ),
+    "nothing": lambda df: df.where("k > 1 AND 1 = 2").select("k"),
+    "nothing, by a null": lambda df: df.where("cast(null AS boolean)"),
+    "none of nothing": lambda df: df.where(F.col("k").isin([])),
+    "nothing at all": lambda df: df.limit(0),
+    "a union with nothing": lambda df: df.where("false").select("k", "d").union(df.select("i", "d")),
+    "a union with no rows": lambda df: df.select("i", "d").union(df.limit(0).select("k", "d")),
+    "a union of nothing": lambda df: df.where("false").union(df.limit(0)),
+    "a join of nothing": lambda df: df.limit(0).join(_names(df), F.col("k") == F.col("id"), "left"),
+    "a join with nothing": lambda df: df.join(_names(df).where("false"), F.col("k") == F.col("id"), "left").select(
+        "k", "word"
+    ),
+    "only what has no match": lambda df: df.join(_names(df).limit(0), F.col("k") == F.col("id"), "anti").select("k"),
     "union": lambda df: df.select("k", "d").where("k > 1").union(df.select("i", "d").where("k <= 1")),
 }
 

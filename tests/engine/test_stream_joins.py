@@ -200,3 +200,38 @@ def test_explain_says_when_sides_end(once: Runner) -> None:
     assert "left ends by lt + 5 s, right ends by rt + 3 s" in text
     with pytest.raises(UnsupportedPlan, match="without an equality"):
         lower(joined("inner", "lt < rt")(left, right))
+
+
+def of_three(how: str) -> Callable[[DataFrame, DataFrame, DataFrame], DataFrame]:
+    """Rows of the first join have two event times."""
+
+    def join(left: DataFrame, right: DataFrame, third: DataFrame) -> DataFrame:
+        third = third.toDF("tt", "tk", "ts", "td", "tv")
+        if left.isStreaming:
+            third = third.withWatermark("tt", "200 seconds")
+        both = joined("inner", "lk = rk and lv < rv")(left, right)
+        near = F.expr("rk = tk and lt >= tt and lt <= tt + interval 30 seconds")
+        return both.join(third, near, how).select("lt", "rt", "lv", "rv", *([] if how == "left_semi" else ["tv"]))
+
+    return join
+
+
+@pytest.mark.parametrize("how", ["inner", "left_semi"])
+def test_rows_with_two_event_times_are_joined(run: Runner, how: str) -> None:
+    streams = [run.stream(LEFT), run.stream(RIGHT), run.stream(RIGHT)]
+    query = run.start(of_three(how)(*(stream.toDF() for stream in streams)))
+    for seed, stream in enumerate(streams):
+        scatter(stream, rows(seed, 40))
+    query.processAllAvailable()
+    batch = [run.spark.createDataFrame(rows(seed, 40), schema) for seed, schema in enumerate((LEFT, RIGHT, RIGHT))]
+    assert same(run.table(query)) == same(of_three(how)(*batch).collect())
+
+
+def test_which_of_two_event_times_makes_rows_end(once: Runner) -> None:
+    frames = [once.stream(schema).toDF() for schema in (LEFT, RIGHT, RIGHT)]
+    outer, inner = explain(of_three("inner")(*frames)).split("StreamJoin")[1:]
+    assert "left ends by lt" in outer
+    assert "right ends" not in outer
+    assert "ends" not in inner
+    with pytest.raises(UnsupportedPlan, match=r"several such columns \(lt, rt\)"):
+        lower(of_three("left")(*frames))

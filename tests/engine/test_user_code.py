@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -54,6 +56,25 @@ CASES: dict[str, tuple[Build, str]] = {
 def test_the_answer_is_sparks(run: Runner, case: str) -> None:
     build, output = CASES[case]
     run.check(f"user code {case}", build, events(), output=output)
+
+
+@pytest.mark.parametrize("isolation", ["inline", "process"])
+def test_an_iterator_udf_sets_up_once(once: Runner, tmp_path: Path, isolation: str) -> None:
+    folder = str(tmp_path)
+
+    def shifted(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
+        tempfile.mkstemp(dir=folder)
+        for batch in batches:
+            yield batch + 100
+
+    stream = once.stream("k long", partitions=1)
+    df = stream.toDF().select(F.pandas_udf(shifted, "long")("k"))
+    query = once.start(df, **{"headway.nodes": "1", "headway.udf.isolation": isolation})
+    for k in range(4):
+        stream.addData((k,))
+        query.processAllAvailable()
+    assert sorted(once.table(query)) == [(100,), (101,), (102,), (103,)]
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_what_a_function_raises_fails_its_own_query(once: Runner) -> None:

@@ -34,6 +34,17 @@ TESTS: dict[str, Make] = {
     "null-safe": lambda df, names: df.join(names, df.l.eqNullSafe(names.id)),
     "null-safe left": lambda df, names: df.join(names, df.l.eqNullSafe(names.id), "left"),
     "condition": lambda df, names: df.join(names, (df.l == names.id) & (df.i > names.id * 9), "left"),
+    "cross": lambda df, names: df.crossJoin(names.select("name")),
+    "table first, cross": lambda df, names: names.crossJoin(df.select("i", "k")),
+    "no equality": lambda df, names: df.join(names, df.l < names.id).select("i", "l", "name"),
+    "no equality, left": lambda df, names: df.join(names, (df.l > names.id) & (df.d < 3), "left"),
+    "no equality, semi": lambda df, names: df.join(names, df.l > names.id, "left_semi"),
+    "no equality, anti": lambda df, names: df.join(names, df.l > names.id, "left_anti"),
+    "never": lambda df, names: df.join(names, F.lit(False), "left"),
+    "not in": lambda df, names: df.join(names, (df.l == names.id) | (df.l == names.id).isNull(), "left_anti"),
+    "not in what has no null": lambda df, names: df.join(
+        names.where("id > 1"), (df.l == names.id) | (df.l == names.id).isNull(), "left_anti"
+    ),
     "floating key": lambda df, names: df.join(names.withColumn("d", F.col("id") / 8), "d"),
     "explode a map": lambda df, _: df.select("k", F.explode(F.expr("map('a', i, 'b', l)"))).groupBy("key").count(),
     "posexplode outer": lambda df, _: df.selectExpr("i", "posexplode_outer(filter(array(i, l), x -> x > 2)) as (p, e)"),

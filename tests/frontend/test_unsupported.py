@@ -15,12 +15,7 @@ from headway.frontend import explain, lower
 CASES: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "sorting": (lambda df: df.orderBy("value"), "plan node Sort"),
     "shuffle": (lambda df: df.select(F.shuffle(F.array("value"))), "expression Shuffle"),
-    "random": (lambda df: df.select(F.rand()), "expression Rand"),
-    "current_timestamp": (lambda df: df.where("timestamp < current_timestamp()"), "expression CurrentTimestamp"),
-    "now": (lambda df: df.select(F.now()), "expression Now"),
-    "current_date": (lambda df: df.select(F.current_date()), "expression CurrentDate"),
-    "localtimestamp": (lambda df: df.select(F.localtimestamp()), "expression LocalTimestamp"),
-    "unix_timestamp": (lambda df: df.selectExpr("unix_timestamp()"), "expression CurrentTimestamp"),
+    "partitions": (lambda df: df.select(F.spark_partition_id()), "expression SparkPartitionID"),
     "two watermarks": (
         lambda df: (
             df.withWatermark("timestamp", "1 second")
@@ -91,8 +86,8 @@ def test_a_python_data_source_comes_with_its_class(spark: SparkSession) -> None:
 
 
 def test_explain_says_why_a_query_falls_back(rate: DataFrame) -> None:
-    text = explain(rate.select(F.rand()))
-    assert text.startswith("Falls back to Structured Streaming because of expression Rand: ")
+    text = explain(rate.select(F.spark_partition_id()))
+    assert text.startswith("Falls back to Structured Streaming because of expression SparkPartitionID: ")
 
 
 def test_explain_says_that_a_source_falls_back(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untyped-def]

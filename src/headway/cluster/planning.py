@@ -13,7 +13,7 @@ from headway.connectors.api import ConsumedSource, InlineSource, PlannedSource
 from headway.connectors.sources import open_source
 from headway.dataflow.graph import Source
 from headway.dataflow.query import QuerySpec
-from headway.dataflow.stages import InlineStage, PlanStage, Stage, cut, sources
+from headway.dataflow.stages import InlineStage, PlanStage, Stage, WatermarkPolicy, cut, has_watermark, sources
 from headway.errors import InvalidOption
 from headway.intervals import seconds
 
@@ -91,9 +91,16 @@ def make_deployment(
     checkpoint: str,
     conf: dict[str, str],
     target: Target,
+    first_epoch: int = 0,
 ) -> Deployment:
-    """A try to run the query, from `manifest` on, or from its `beginning`."""
+    """A try to run the query, from `manifest` on, or from its `beginning`.
+
+    `first_epoch` is the one with which this run of the query began: what is of an earlier one is of another run.
+    """
     values: dict[int, list[Any]] = beginning if manifest is None else manifest.values
+    if manifest is not None and manifest.epoch < first_epoch:
+        ahead = streams_ahead(stages, spec.watermarks)
+        values = {stage: found for stage, found in values.items() if stage not in ahead}
     settings = query_settings(spec, conf)
     plans = _source_plans(stages, connectors, len(members), values)
     return Deployment(
@@ -118,6 +125,16 @@ def make_deployment(
         isolation=_one_of(settings, "headway.udf.isolation", "inline", "process"),
         code_limit=seconds(settings.get("headway.udf.timeout", "10 seconds")),
     )
+
+
+def streams_ahead(stages: tuple[Stage, ...], policy: WatermarkPolicy) -> frozenset[int]:
+    """The stages whose own watermark a restarted query forgets: Spark forgets which of several streams was ahead.
+
+    So no watermark is ahead of Spark's; that of the query, which state has reached, is kept. After the failure of a
+    node, of which Spark's driver would not forget anything either, all is kept.
+    """
+    begin = [stage.id for stage in stages if has_watermark(stage)]
+    return frozenset(begin if policy == "min" and len(begin) > 1 else ())
 
 
 def _source_plans(

@@ -85,6 +85,8 @@ class RunningQuery:
         self._deployed: set[int] = set()
         self._epoch: _Epoch | None = None
         self._next_epoch = 0
+        self._first_epoch: int | None = None
+        """Of this run; None before it is known."""
         self._next_barrier = 0.0
         self._stirred = True
         """Something may have happened since the last barrier; while it has not, no epoch ends."""
@@ -184,6 +186,7 @@ class RunningQuery:
     def _restored(self, manifest: Manifest | None) -> None:
         self._manifest = manifest
         self._next_epoch = 0 if manifest is None else manifest.epoch + 1
+        self._first_epoch = self._next_epoch if self._first_epoch is None else self._first_epoch
         self._change(Life.WAITING)
         self.nodes_changed()
 
@@ -196,7 +199,7 @@ class RunningQuery:
         try:
             deployment = make_deployment(
                 self.spec, self.stages, self._connectors, self.number, self._members, self._manifest,
-                self._beginning, self._store.root, self._coordinator.conf, self.target,
+                self._beginning, self._store.root, self._coordinator.conf, self.target, self._first_epoch or 0,
             )  # fmt: skip
             pickled = cloudpickle.dumps(self._code.deployment(deployment))
         except Exception as error:

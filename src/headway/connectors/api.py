@@ -43,6 +43,14 @@ class Filled(NamedTuple):
     last_arrival: float
 
 
+class Reached(NamedTuple):
+    """How far a partition is, where Spark tells of the whole source at once: of several, the least counts."""
+
+    at: int
+    shown: Any
+    """The offset of Spark's, a JSON value; None: nothing was read."""
+
+
 class InlinePartition(Protocol):
     """One partition of an inline source, inside a node. Never blocks."""
 
@@ -68,6 +76,13 @@ class FillingPartition(InlinePartition, Protocol):
     def fill(self, columns: Sequence[np.ndarray[Any, Any]], most: int, now: float) -> Filled | None:
         """Put the next rows that are due at `now` into the columns (see `memory.Layout.columns`), at most so many; None
         if there are none."""
+
+
+@runtime_checkable
+class ReachingPartition(InlinePartition, Protocol):
+    """A partition of a source whose offset in progress is one for all partitions; else each shows its position."""
+
+    def reached(self) -> Reached: ...
 
 
 def filled(partition: FillingPartition, most: int, now: float) -> Polled | None:
@@ -122,6 +137,9 @@ class PlannedSource(Protocol):
     """Seconds between looks while nothing is new."""
 
     def planner(self) -> Planner: ...
+
+    def shown(self, position: Position) -> Any:
+        """The offset, a JSON value of few bytes, that Spark's progress has for a position; None: nothing was read."""
 
     def read(self, task: bytes) -> Iterator[pa.RecordBatch]:
         """The rows of a task as batches of the source's schema. Runs in a reader thread of a node, may block."""

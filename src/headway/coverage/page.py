@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.coverage.reasons import BY_GROUP, NO_FUNCTIONS, PLAN_NODES, WHY_NOT_PLAN_NODES
+from headway.coverage.reasons import BY_GROUP, CLOCK_CLASS, CLOCKS, NO_FUNCTIONS, PLAN_NODES, WHY_NOT_PLAN_NODES
 from headway.frontend import aggregate_functions, generators, relations
 from headway.frontend.expressions import known, methods
 from headway.frontend.expressions.refusals import EXPRESSIONS
@@ -65,7 +65,7 @@ def functions() -> list[Function]:
     """All of Spark's functions, by name."""
     catalogue = json.loads(CATALOGUE.read_text())
     return [
-        Function(name, group, tuple(frozenset(example) for example in examples))
+        Function(name, group, tuple(map(frozenset, [[CLOCK_CLASS]] if name in CLOCKS else examples)))
         for name, (group, examples) in sorted(catalogue.items())
     ]
 

@@ -11,6 +11,7 @@ PLAN_NODES = {
     "View": "views of streams",
     "Repartition": "`repartition`, `coalesce`",
     "RepartitionByExpression": "`repartition` by columns",
+    "RebalancePartitions": "the hint `rebalance`",
     "Expand": "`window` that overlaps, `rollup`, `cube`",
     "Generate": "`explode`, `posexplode`, `inline`, `stack`, `json_tuple`",
     "Union": "`union`",
@@ -44,9 +45,8 @@ WHY_NOT_PLAN_NODES = dict.fromkeys(
         *("SerializeFromObject", "DeserializeToObject"),
     ],
     _JVM,
-)
+) | {"FlatMapGroupsInPandas": "it is called for the groups of a micro-batch, and there is none"}
 
-_CLOCK = "it changes while the query runs"
 BY_GROUP = {
     "window_funcs": "Spark does not run window functions on streams",
     "variant_funcs": "the variant type has no native form",
@@ -56,9 +56,11 @@ BY_GROUP = {
     "avro_funcs": "Avro has no native implementation",
     "protobuf_funcs": "Protobuf has no native implementation",
 }
+CLOCKS = frozenset({"now", "current_timestamp", "current_date", "curdate", "localtimestamp"})
+"""In a batch the optimizer makes constants of them; on a stream they are this class."""
+CLOCK_CLASS = "CurrentBatchTimestamp"
 NO_FUNCTIONS = {
-    **dict.fromkeys(("now", "current_timestamp", "current_date", "curdate", "localtimestamp"), _CLOCK),
-    **dict.fromkeys(("current_time", "localtime"), _CLOCK),
+    **dict.fromkeys(("current_time", "localtime"), "the type TIME has no native form"),
     **dict.fromkeys(("range", "collations", "sql_keywords", "python_worker_logs"), "it is a table, not a stream"),
     "measure": "it belongs to metric views",
     "from_avro": "Avro has no native implementation",

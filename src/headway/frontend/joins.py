@@ -2,14 +2,17 @@
 
 1. The stream's columns come first in the dataflow; where the user wrote the table first, a projection swaps them back.
    Where the table only decides which rows stay (semi, anti), a projection drops its columns.
-2. Every equality between the two sides is a key. What else the condition says decides, row by row, what matches.
+2. Every equality between the two sides is a key. What else the condition says decides, row by row, what matches. If
+   there is no key, all rows have the same one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.dataflow.expr import Column
+from pyspark.sql import types as T
+
+from headway.dataflow.expr import Column, Literal
 from headway.dataflow.graph import StaticJoin
 from headway.errors import UnsupportedPlan
 from headway.frontend.matching import all_of, matching
@@ -19,6 +22,8 @@ from headway.frontend.static import static_side
 from headway.frontend.stream_joins import stream_join
 
 _HOW = {
+    ("Cross", 0): "inner",
+    ("Cross", 1): "inner",
     ("Inner", 0): "inner",
     ("Inner", 1): "inner",
     ("LeftOuter", 0): "left",
@@ -26,6 +31,7 @@ _HOW = {
     ("LeftSemi", 0): "semi",
     ("LeftAnti", 0): "anti",
 }
+_SAME = Literal(T.IntegerType(), 0)
 
 
 @lowers_relation("Join")
@@ -42,8 +48,12 @@ def _static_join(node: PlanNode, lower: PlanLowering, join_type: str) -> Lowered
     how, stream_side = _how(node, join_type)
     stream = lower(node.children[stream_side])
     static = static_side(node.children[1 - stream_side], lower)
-    found = matching(node, lower, stream, static, "stream and table")
+    found = matching(node, lower, stream, static)
     condition = all_of(map(lower.expressions(stream, static), found.others))
+    if not found.left_keys:
+        if not static.schema:
+            raise UnsupportedPlan("plan node Join", "no column of the table is used: only how many rows it has counts")
+        found.left_keys, found.right_keys = [_SAME], [_SAME]
     schema = stream.schema + tuple(f._replace(nullable=f.nullable or how in ("left", "anti")) for f in static.schema)
     keys = tuple(found.left_keys), tuple(found.right_keys)
     relation = lower.intern(StaticJoin(schema, stream.relation, static.table, *keys, how, condition))

@@ -65,14 +65,12 @@ class Matching:
         return None
 
 
-def matching(node: PlanNode, lower: PlanLowering, left: Columns, right: Columns, sides: str) -> Matching:
-    """What the condition of the join `node` says; `sides` names the two for the error if there is no equality."""
+def matching(node: PlanNode, lower: PlanLowering, left: Columns, right: Columns) -> Matching:
+    """What the condition of the join `node` says."""
     found = Matching(lower.expressions(left), lower.expressions(right))
     if "condition" in node.tree.fields:
         for conjunct in _conjuncts(node.expression("condition")):
             found.add(conjunct)
-    if not found.left_keys:
-        raise UnsupportedPlan("plan node Join", f"a join without an equality of {sides} is not supported")
     return found
 
 

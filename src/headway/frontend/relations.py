@@ -139,12 +139,20 @@ def _nullable(expr: Expr, schema: Schema) -> bool:
     return not (isinstance(expr, Call) and expr.function in ("TimeWindow", "SessionWindow", "IsNull", "IsNotNull"))
 
 
+def event_times(below: Lowered) -> list[int]:
+    """The columns that are event time, each once."""
+    marked = {below.ids[i]: i for i, f in reversed(list(enumerate(below.schema))) if f.event_time and below.ids[i] >= 0}
+    return sorted(marked.values())
+
+
 def event_time(below: Lowered) -> int | None:
-    """The column that is event time, None if there is none. Spark wants no more than one where state is kept."""
-    marked = [i for i, f in enumerate(below.schema) if f.event_time and below.ids[i] >= 0]
-    if len({below.ids[i] for i in marked}) > 1:
+    """The column that is event time, None if there is none."""
+    marked = event_times(below)
+    if len(marked) > 1:
         names = ", ".join(below.schema[i].name for i in marked)
-        raise UnsupportedPlan("event time", f"there are several such columns ({names}) where state is kept")
+        raise UnsupportedPlan(
+            "event time", f"there are several such columns ({names}) where state is kept, which Spark refuses too"
+        )
     return marked[0] if marked else None
 
 

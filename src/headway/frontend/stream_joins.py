@@ -5,6 +5,9 @@
    watermark w on the right leave no match to rows of the left up to w + c. Such conditions are those that Spark solves:
    sums of one time of each side and of constants.
 3. Without either, rows are kept for ever, as Spark keeps them.
+4. Rows of a join have the times of both its sides, and Spark refuses state behind it that sees more than one. Here an
+   inner or semi join takes them: which of the times makes a row late nobody can say, so none does, and no watermark on
+   such rows ends those of the other side.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from headway.dataflow.types import Schema
 from headway.errors import UnsupportedPlan
 from headway.frontend.matching import Matching, all_of, matching, over
 from headway.frontend.plan import PlanNode
-from headway.frontend.relations import Lowered, PlanLowering, event_time
+from headway.frontend.relations import Lowered, PlanLowering, event_time, event_times
 from headway.frontend.tree import Tree
 
 _HOW = {
@@ -47,7 +50,11 @@ def stream_join(node: PlanNode, lower: PlanLowering, join_type: str) -> Lowered:
     if how is None:
         raise UnsupportedPlan("plan node Join", f"{join_type} of two streams is not supported")
     left, right = (lower(child) for child in node.children)
-    found = matching(node, lower, left, right, "the two streams")
+    found = matching(node, lower, left, right)
+    if not found.left_keys:
+        raise UnsupportedPlan(
+            "plan node Join", "a join of two streams without an equality between them, which Spark refuses too"
+        )
     wide_left, left_keys = lower.with_columns(left, found.left_keys)
     wide_right, right_keys = lower.with_columns(right, found.right_keys)
     sides = (wide_left, wide_right)
@@ -56,7 +63,8 @@ def stream_join(node: PlanNode, lower: PlanLowering, join_type: str) -> Lowered:
         raise UnsupportedPlan("plan node Join", "its keys have other types on the left than on the right")
     own, common = _split(found, lower, sides)
     ends = _key_endings(sides, keys) or _value_endings(sides, common)
-    described = [JoinSide(event_time(side), end, all_of(c)) for side, end, c in zip(sides, ends, own, strict=True)]
+    times = [_late_by(side, how) for side in sides]
+    described = [JoinSide(time, end, all_of(c)) for time, end, c in zip(times, ends, own, strict=True)]
     relation = StreamJoin(
         _schema(how, wide_left.schema, wide_right.schema),
         tuple(side.relation for side in sides),
@@ -111,19 +119,27 @@ def _key_endings(sides: Sequence[Lowered], keys: tuple[tuple[int, ...], ...]) ->
     return None
 
 
+def _late_by(side: Lowered, how: str) -> int | None:
+    """Rule 4."""
+    times = event_times(side)
+    return times[0] if len(times) == 1 else event_time(side) if how not in ("inner", "semi") else None
+
+
 def _value_endings(sides: Sequence[Lowered], common: Sequence[Expr]) -> list[Ending | None]:
     """Rule 2, for each side."""
-    times = [event_time(side) for side in sides]
-    if times[0] is None or times[1] is None:
-        return [None, None]
-    left, right = times[0], len(sides[0].ids) + times[1]
-    return [_ending(common, left, right, times[0]), _ending(common, right, left, times[1])]
+    width = len(sides[0].ids)
+    left, right = event_times(sides[0]), [width + time for time in event_times(sides[1])]
+    return [_ending(common, left, right, 0), _ending(common, right, left, width)]
 
 
-def _ending(common: Sequence[Expr], own: int, other: int, column: int) -> Ending | None:
-    """Of the side whose time is the column `own` of both, given a watermark on `other`."""
-    shifts = tuple(shift for condition in common for shift in _shifts(condition, own, other))
-    return Ending(column, shifts) if shifts else None
+def _ending(common: Sequence[Expr], own: Sequence[int], others: Sequence[int], first: int) -> Ending | None:
+    """Of the side whose times are the columns `own` of both, and whose columns begin at `first`, given a watermark on
+    the time of the other side."""
+    for time in own if len(others) == 1 else ():
+        shifts = tuple(shift for condition in common for shift in _shifts(condition, time, others[0]))
+        if shifts:
+            return Ending(time - first, shifts)
+    return None
 
 
 def _shifts(condition: Expr, own: int, other: int) -> Iterator[tuple[int, bool]]:

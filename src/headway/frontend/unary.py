@@ -31,7 +31,7 @@ def _filter(node: PlanNode, lower: PlanLowering) -> Lowered:
     return Lowered(lower.intern(Filter(below.schema, below.relation, condition)), below.ids)
 
 
-@lowers_relation("SubqueryAlias", "View", "Repartition", "RepartitionByExpression")
+@lowers_relation("SubqueryAlias", "View", "Repartition", "RepartitionByExpression", "RebalancePartitions")
 def _same_rows(node: PlanNode, lower: PlanLowering) -> Lowered:
     """Nodes that only say what rows are called, or where they are."""
     return lower(node.children[0])

@@ -27,6 +27,7 @@ from headway.dataflow.types import arrow_schema
 from headway.dataflow.user_code import EvalPython, MapBatches
 from headway.errors import UnsupportedPlan
 from headway.kernels.api import Chain
+from headway.kernels.expressions.changing import one_time
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.generate import generated
 from headway.kernels.groups import Groups
@@ -54,7 +55,10 @@ class InterpretedChain:
         self._groups = Groups(_partials(chain.aggregate)) if chain.aggregate else None
 
     def process(self, rows: Rows) -> tuple[pa.RecordBatch | None, int | None]:
-        batch = record_batch(rows)
+        with one_time():
+            return self._process(record_batch(rows))
+
+    def _process(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch | None, int | None]:
         highest = None
         for i, step in enumerate(self._steps):
             if batch.num_rows == 0:

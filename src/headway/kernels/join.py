@@ -4,6 +4,7 @@
    says where each range begins. A probe looks at one range per stream row and compares what it finds, hash, then key.
 2. A key that is one integer, unique, and whose values lie close together, as ids do, tells the row by itself.
 3. Null keys match nothing; NaN matches NaN and negative zero zero, as Spark normalises join keys.
+4. Where all rows have the same key, a condition is tested on every pair: few rows of the stream are taken at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headway.dataflow.expr import Expr
+from headway.dataflow.expr import Expr, Literal
 from headway.dataflow.graph import StaticJoin
 from headway.dataflow.types import arrow_schema
 from headway.kernels.expressions.registry import evaluate
@@ -22,6 +23,7 @@ from headway.kernels.hashing import hash_plain
 from headway.kernels.keys import equal_rows, flatten_all
 
 Rows = npt.NDArray[np.int64]
+_PAIRS_AT_ONCE = 1 << 20
 _SPARSE = 8
 """So many places per row an array of rows by key may have."""
 
@@ -69,6 +71,9 @@ class StaticProbe:
             for column, field in zip(join.table.table.columns, fields, strict=True)
         ]
         self._table = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        constant = all(isinstance(key, Literal) for key in join.table_keys)
+        self._most = max(1, _PAIRS_AT_ONCE // max(1, self._table.num_rows)) if constant else None
+        """Rows to take at once; see rule 4. None: all."""
         keys, present = _keys(join.table_keys, self._table)
         self._direct = _Direct.of(keys, present)
         hashes = hash_plain(keys).view(np.uint64)[present]
@@ -84,6 +89,12 @@ class StaticProbe:
 
     def probe(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The joined rows, in the order of the stream's."""
+        if self._most is None or batch.num_rows <= self._most:
+            return self._probe(batch)
+        starts = range(0, batch.num_rows, self._most)
+        return pa.concat_batches([self._probe(batch.slice(at, self._most)) for at in starts])
+
+    def _probe(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         stream, table = self._matches(batch)
         if self._join.condition is not None and len(stream):
             kept = evaluate(self._join.condition, self._joined(batch, stream, pa.array(table)))

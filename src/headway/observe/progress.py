@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from headway.connectors.api import Reached
 from headway.observe.metrics import QueryMetrics, SourceMetrics, StateMetrics
 
 HEADWAY_KEY = "headway"
@@ -115,12 +116,18 @@ def _source(source: SourceMetrics, seconds: float) -> dict[str, Any]:
     }
 
 
-def _offset(positions: dict[Any, Any]) -> str:
-    """Positions by partition; names of two parts nest, as those of Kafka do in Spark.
+def _offset(positions: dict[Any, Any]) -> str | None:
+    """Positions as Spark writes its offsets: by partition, where names of two parts nest, or one for all partitions.
 
     >>> _offset({("clicks", "0"): 17, ("clicks", "1"): 4})
     '{"clicks": {"0": 17, "1": 4}}'
+    >>> _offset({"0": Reached(3, {"logOffset": 3})})
+    '{"logOffset": 3}'
     """
+    reached = [at for at in positions.values() if isinstance(at, Reached)]
+    if not positions or reached:
+        least = min(reached, key=lambda one: one.at, default=Reached(0, None))
+        return None if least.shown is None else json.dumps(least.shown)
     nested: dict[str, Any] = {}
     for name, at in sorted(positions.items()):
         if isinstance(name, tuple):

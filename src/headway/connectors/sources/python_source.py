@@ -71,6 +71,9 @@ class PythonSource:
         kind, reader = self.make_reader()
         return StreamPlanner(reader) if kind == "stream" else SimplePlanner(reader, self)
 
+    def shown(self, position: Position) -> Any:
+        return position
+
     def read(self, task: bytes) -> Iterator[pa.RecordBatch]:
         kind, payload = cloudpickle.loads(task)
         if kind == "batches":

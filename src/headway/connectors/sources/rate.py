@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from headway.connectors.api import Filled, Polled, Position, filled
+from headway.connectors.api import Filled, Polled, Position, Reached, filled
 from headway.connectors.sources.options import integer, milliseconds, refuse_unknown
 from headway.dataflow.graph import Source
 from headway.dataflow.types import arrow_schema
@@ -136,6 +136,12 @@ class RatePartition:
             "partitions": self._stride,
             "next": self._next,
         }
+
+    def reached(self) -> Reached:
+        """Whole seconds of which all rows were given."""
+        segment = self._segment
+        seconds = segment.begin_ms // 1000 + (self._next - segment.first) // segment.per_second
+        return Reached(seconds, seconds)
 
     def _elapsed_ms(self, now: float) -> int:
         # The microsecond makes up for what a float cannot hold, so that a row is due at the time next_due gave.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headway.connectors.api import Polled, Position
+from headway.connectors.api import Polled, Position, Reached
 from headway.connectors.sources.options import integer, refuse_unknown
 from headway.dataflow.graph import Source
 from headway.dataflow.types import arrow_schema
@@ -77,6 +77,12 @@ class MicroBatchPartition:
             "partitions": self._stride,
             "next": self._next,
         }
+
+    def reached(self) -> Reached:
+        """Whole batches of which all rows were given."""
+        batches, done = self._batches, self._next // self._batches.rows
+        shown = {"offset": done * batches.rows, "timestamp": batches.start_ms + done * batches.advance_ms}
+        return Reached(done, shown)
 
     def _due(self, batch: int) -> float:
         return (self._begin_ms + batch * self._batches.interval_ms) / 1000

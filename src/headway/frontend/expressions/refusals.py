@@ -4,14 +4,14 @@ from __future__ import annotations
 
 _RANDOM = "it gives another answer each time"
 _SCAN = "it tells of Spark's own reading of files"
-_PARTITIONS = "it depends on Spark's partitions"
 _VARIANT = "the variant type has no native form"
 _XML = "XML has no native implementation"
 _TIME = "the type TIME has no native form"
 
 EXPRESSIONS = {
-    **dict.fromkeys(("Rand", "Randn", "RandStr", "Uuid", "Shuffle"), _RANDOM),
-    **dict.fromkeys(("MonotonicallyIncreasingID", "SparkPartitionID"), _PARTITIONS),
+    **dict.fromkeys(("RandStr", "Shuffle"), _RANDOM),
+    "SparkPartitionID": "it depends on Spark's partitions",
+    "MonotonicallyIncreasingID": "Spark refuses it on streams too",
     **dict.fromkeys(("InputFileName", "InputFileBlockStart", "InputFileBlockLength"), _SCAN),
     **dict.fromkeys(("VariantGet", "ToVariantObject", "SchemaOfVariant"), _VARIANT),
     **dict.fromkeys(("XmlToStructs", "StructsToXml", "SchemaOfXml"), _XML),

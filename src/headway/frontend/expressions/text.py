@@ -6,8 +6,8 @@ separator, if it is plain text, else None) and `python`, its pattern;
 `RegExpInStr(text)` with `python`; `FormatString(values...)` with option `format`; `Elt(n, values...)` with `ansi`;
 `Mask(text)` with option `marks`, what stands for upper case, lower case, digits and the rest (None: itself);
 `UrlDecode(text)` with `ansi`; `ParseUrl(address)` with `part`, `key` (None: none) and `ansi`; `Hmac(key, message)` with
-option `digest`; `BytePad(bytes, length, pad)` with option `left`; `Quote`, `Luhn`, `UrlEncode`, `ToBase32` of one
-text; `ValidUtf8(text)` with option `bad`: "test", "null", "mend" or "fail".
+option `digest`; `BytePad(bytes, length, pad)` with option `left`; `Quote`, `Luhn`, `UrlEncode`, `ToBase32` and
+`FromBase32` of one text; `JaroWinkler` of two; `ValidUtf8(text)` with option `bad`: "test", "null", "mend" or "fail".
 """
 
 from __future__ import annotations
@@ -139,6 +139,7 @@ _lowers_one("UrlCodec", "encode", "UrlEncode", _STRING)
 _lowers_one("ExpressionImplUtils", "quote", "Quote", _STRING)
 _lowers_one("ExpressionImplUtils", "isLuhnNumber", "Luhn", _BOOLEAN)
 _lowers_one("Base32", "encode", "ToBase32", _STRING)
+_lowers_one("UnBase32", "decode", "FromBase32", _BINARY)
 _lowers_one("BitmapExpressionUtils", "bitmapBitPosition", "BitmapBitPosition", T.LongType())
 _lowers_one("BitmapExpressionUtils", "bitmapBucketNumber", "BitmapBucketNumber", T.LongType())
 _lowers_one("BitmapExpressionUtils", "bitmapCount", "BitmapCount", T.LongType())
@@ -147,6 +148,11 @@ _lowers_one("BitmapExpressionUtils", "bitmapCount", "BitmapCount", T.LongType())
 @lowers_method("UrlCodec", "decode")
 def _url_decode(tree: Tree, args: tuple[Expr, ...]) -> Expr:
     return Call(_STRING, "UrlDecode", args[:1], (("ansi", constant(tree, "mode", args[1])),))
+
+
+@lowers_method("ExpressionImplUtils", "jaroWinklerSimilarity")
+def _jaro_winkler(tree: Tree, args: tuple[Expr, ...]) -> Expr:
+    return Call(T.DoubleType(), "JaroWinkler", args)
 
 
 @lowers_method("ExpressionImplUtils", "hmac")

@@ -1,13 +1,14 @@
 """Steps of a chain that call functions of the user's.
 
 1. A function gets the batches as they come, no longer than `spark.sql.execution.arrow.maxRecordsPerBatch`.
-2. Functions of iterators of batches are called once per batch that comes, with an iterator of its pieces: as in Spark
-   the length of an iterator says nothing.
+2. UDFs of iterators are called once for all batches, unless they hold rows back: see `calls`. Functions that make as
+   many rows as they like (`mapInPandas`, …) are called once per batch that comes, with an iterator of its pieces: of
+   them nobody knows what they hold back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 from pyspark.sql import types as T
@@ -20,10 +21,13 @@ from headway.dataflow.user_code import EvalPython, MapBatches, UserFunction
 from headway.errors import HeadwayError
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.partials import batch_of
+from headway.kernels.user_code.calls import LongCall
 from headway.kernels.user_code.pickled import converter
 from headway.kernels.user_code.worker import Batches, Settings, load, load_rowwise
 
 Step = Callable[[pa.RecordBatch], pa.RecordBatch]
+Compute = Callable[[Batches], Iterable[pa.RecordBatch]]
+_OF_ITERATORS = (PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF, PythonEvalType.SQL_SCALAR_ARROW_ITER_UDF)
 
 
 def eval_step(relation: EvalPython) -> Step:
@@ -34,9 +38,10 @@ def eval_step(relation: EvalPython) -> Step:
     input_type = T.StructType([T.StructField(f"_{i}", arg.type) for i, arg in enumerate(args)])
     sent = pa.schema([pa.field(f.name, settings.sent_type(f.dataType)) for f in input_type.fields])
     if relation.eval_type == PythonEvalType.SQL_BATCHED_UDF:
-        compute = _rowwise(relation.functions, offsets, settings, input_type)
+        loaded = _rowwise(relation.functions, offsets, settings, input_type)
     else:
-        compute = load(relation.eval_type, relation.functions, offsets, settings, input_type)
+        loaded = load(relation.eval_type, relation.functions, offsets, settings, input_type)
+    compute: Compute = LongCall(loaded).give if relation.eval_type in _OF_ITERATORS else loaded
     schema = arrow_schema(relation.schema)
 
     def step(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -116,6 +121,6 @@ def _taken(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column if column.type == kind else column.cast(kind)
 
 
-def _together(batches: Batches) -> pa.RecordBatch:
+def _together(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
     made = list(batches)
     return made[0] if len(made) == 1 else pa.concat_batches(made)

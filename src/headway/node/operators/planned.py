@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from headway.connectors.api import PlannedSource, Position
+from headway.connectors.api import PlannedSource, Position, Reached
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Head, Operator
 from headway.node.operators.host import Host, State
@@ -160,7 +160,11 @@ class PlanOperator(Operator):
         return State(value=self._position)
 
     def measure(self, now: float) -> None:
-        self.host.metrics.source(self._key).end = {"0": self._position}
+        source = self.host.metrics.source(self._key)
+        source.start, source.end = self._shown(self._start_at), self._shown(self._position)
+
+    def _shown(self, position: Position | None) -> dict[str, Reached]:
+        return {} if position is None else {"0": Reached(0, self._source.shown(position))}
 
 
 class ReadOperator(Operator):

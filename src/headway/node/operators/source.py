@@ -19,7 +19,15 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
-from headway.connectors.api import Filled, FillingPartition, InlinePartition, Polled, Position
+from headway.connectors.api import (
+    Filled,
+    FillingPartition,
+    InlinePartition,
+    Polled,
+    Position,
+    Reached,
+    ReachingPartition,
+)
 from headway.memory import Block, Layout, Rows
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Head, Operator
@@ -297,7 +305,11 @@ class InlineOperator(Operator):
     def measure(self, now: float) -> None:
         source = self.host.metrics.source(self._key, self._description)
         source.backlog = self._backlog(now)
-        source.end = {str(number): position for number, position in self.positions()}
+        source.end = {str(number): _shown(partition) for number, partition in self._partitions}
+
+
+def _shown(partition: InlinePartition) -> Position | Reached:
+    return partition.reached() if isinstance(partition, ReachingPartition) else partition.position()
 
 
 def _fills(partition: InlinePartition) -> TypeGuard[FillingPartition]:

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from headway.connectors.api import Planner
+from headway.connectors.api import Planner, Position
 from headway.connectors.sources.files import columnar, csv_reader, json_reader, text_reader
 from headway.connectors.sources.files.cleaner import check_archive
 from headway.connectors.sources.files.layout import directory_values
 from headway.connectors.sources.files.location import Location, locate
-from headway.connectors.sources.files.planner import FilePlanner, Growth
+from headway.connectors.sources.files.planner import FilePlanner, Growth, log_offset
 from headway.connectors.sources.files.values import DirectoryValues
 from headway.connectors.sources.options import (
     boolean,
@@ -95,6 +95,10 @@ class FileSource:
 
     def planner(self) -> Planner:
         return FilePlanner(self._growth)
+
+    def shown(self, position: Position) -> Any:
+        offset = log_offset(position)
+        return None if offset < 0 else {"logOffset": offset}
 
     def read(self, task: bytes) -> Iterator[pa.RecordBatch]:
         path, root = json.loads(task)

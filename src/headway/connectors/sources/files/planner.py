@@ -3,7 +3,8 @@
 1. New is what was not seen before, by path (or by name, with fileNameOnly); a file that changes is not new.
 2. Seen files are forgotten when they are older than the newest by more than maxFileAge; older files are never new.
 3. A round takes files in the order of their modification times (latestFirst: the reverse), as many as the limits allow.
-4. A position is what was seen, {"seen": {path: mtime}, "horizon": mtime}, and needs nothing else to go on.
+4. A position is what was seen, {"seen": {path: mtime}, "horizon": mtime, "log": rounds before the last}, and needs
+   nothing else to go on.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from headway.connectors.sources.files.location import FoundFile, Location, glob_
 from headway.connectors.sources.files.sink_log import has_log, logged_files
 from headway.errors import InvalidOption
 
+NOTHING: Position = {"seen": {}, "horizon": 0, "log": -1}
 LANES = 8
 """Files of a round are read in parallel by so many lanes; a source partition, to the watermark, is a lane."""
 
@@ -54,11 +56,11 @@ class FilePlanner:
         self._growth = growth
         self._cleaner = Cleaner(growth)
         self._logged: bool | None = None
-        self._seen: Position = {"seen": {}, "horizon": 0}
+        self._seen: Position = NOTHING
         self._committed: Position = self._seen
 
     def start(self, position: Position | None) -> Position:
-        self._seen = self._committed = position or {"seen": {}, "horizon": 0}
+        self._seen = self._committed = position or NOTHING
         return self._seen
 
     def latest(self) -> Position:
@@ -138,16 +140,21 @@ class FilePlanner:
     def _after(self, chosen: Sequence[FoundFile]) -> Position:
         fresh = {file.path: file.mtime for file in chosen}
         seen = {**self._seen["seen"], **fresh}
-        age = self._growth.horizon_ns
+        age, log = self._growth.horizon_ns, log_offset(self._seen) + 1
         if age is None:
-            return {"seen": seen, "horizon": 0}
+            return {"seen": seen, "horizon": 0, "log": log}
         horizon = max(self._seen["horizon"], max(seen.values()) - age)
         # Files of this very round stay, however old, for they are still to be read; the next round forgets them.
         kept = {path: mtime for path, mtime in seen.items() if mtime >= horizon or path in fresh}
-        return {"seen": kept, "horizon": horizon}
+        return {"seen": kept, "horizon": horizon, "log": log}
 
     def _key(self, path: str) -> str:
         return os.path.basename(path) if self._growth.name_only else path
+
+
+def log_offset(position: Position) -> int:
+    """What Spark calls a position in its log of files: the number of the last round, -1 before the first."""
+    return int(position.get("log", -1))
 
 
 def _between(start: Position, end: Position) -> list[str]:

@@ -1,0 +1,31 @@
+"""Lowering of leaves that have another value each time: `CurrentBatchTimestamp` with option `time_zone`; `Rand`,
+`Randn` and `Uuid` with option `seed`.
+
+On a stream Spark gives every micro-batch a new seed, whatever the user wrote. Here a seed only tells two uses apart.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import types as T
+
+from headway.dataflow.expr import Call, Expr
+from headway.frontend.expressions.leaves import spark_type
+from headway.frontend.expressions.registry import Lowering, lowers
+from headway.frontend.expressions.simple import constant, zone_option
+from headway.frontend.tree import Tree
+
+
+@lowers("CurrentBatchTimestamp")
+def _clock(tree: Tree, lowering: Lowering) -> Expr:
+    return Call(spark_type(tree.fields["dataType"]), "CurrentBatchTimestamp", (), (zone_option(tree, lowering),))
+
+
+@lowers("Rand", "Randn")
+def _number(tree: Tree, lowering: Lowering) -> Expr:
+    seed = constant(tree, "seed", lowering(tree.children[0]))
+    return Call(T.DoubleType(), tree.name, (), (("seed", seed),))
+
+
+@lowers("Uuid")
+def _uuid(tree: Tree, lowering: Lowering) -> Expr:
+    return Call(T.StringType(), "Uuid", (), (("seed", tree.fields.get("randomSeed")),))
