@@ -99,7 +99,7 @@ REFERENCES = {
 }
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@numba.njit(nogil=True, cache=True)
 def refer(first: int, step: int, every: int, times: int, plus: int, place: int, choices: Any, ids: Any) -> None:
     """The ids of a `Reference`, for the rows first, first + step, …; those between which nothing new comes at once."""
     group, rest = divmod(first, every)

@@ -221,9 +221,9 @@ def _directory(hashes: Any, bits: int) -> tuple[Any, Any]:
         starts[slot] += starts[slot - 1]
     free = starts[:-1].copy()
     for row in range(len(hashes)):
-        slot = np.int64(hashes[row] >> shift)
-        order[free[slot]] = row
-        free[slot] += 1
+        bucket = np.int64(hashes[row] >> shift)
+        order[free[bucket]] = row
+        free[bucket] += 1
     return starts, order
 
 

@@ -250,7 +250,7 @@ def _find(
             if len(firsts) and (first == end or not firsts[data[first]]):
                 continue
             slots[:] = -1
-            pc, at, top = 0, np.int64(first), 0
+            pc, at, top = np.int64(0), np.int64(first), 0
             found = False
             while True:
                 left -= 1

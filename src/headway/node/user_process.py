@@ -141,6 +141,9 @@ class IsolatedChain:
     def observed(self) -> dict[str, pa.RecordBatch]:
         return {}
 
+    def holds_more_than(self, most: int) -> bool:
+        return False
+
     groups = 0
     bytes = 0
 
