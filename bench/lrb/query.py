@@ -63,15 +63,16 @@ def _closed(reports: DataFrame, window: int) -> DataFrame:
     # Speed zero, said with the event time: Spark would filter before it looks at the time, and while nobody stands
     # event time would stand too.
     standing = reports.where("coalesce(speed, unix_micros(event_time)) = 0 and lane between 1 and 3")
-    lately = F.window("event_time", f"{2 * window} seconds", f"{window // 2} seconds")
+    half = f"{500 * window} milliseconds"
+    lately = F.window("event_time", f"{2 * window} seconds", half)
     stopped = standing.groupBy(lately, "xway", "dir", "lane", "pos", "vid").count().where(f"count >= {STOPPED}")
-    half = F.window(F.window_time("window"), f"{window // 2} seconds")
-    accidents = stopped.groupBy(half, "xway", "dir", "lane", "pos").count().where("count >= 2")
+    then = F.window(F.window_time("window"), half)
+    accidents = stopped.groupBy(then, "xway", "dir", "lane", "pos").count().where("count >= 2")
     before, after = f"sequence(greatest(seg - {ZONE}, 0), seg)", f"sequence(seg, least(seg + {ZONE}, {SEGMENTS - 1}))"
     zone = f"explode(if(dir = 0, {before}, {after}))"
     free = accidents.selectExpr("window", "xway", "dir", "pos div 5280 as seg").selectExpr(
         "window", "xway", "dir", f"{zone} as seg"
     )
-    again = F.window(F.window_time("window"), f"{window // 2} seconds")
+    again = F.window(F.window_time("window"), half)
     once = free.groupBy(again, *PLACE).agg(F.count("*").alias("accidents"))
     return once.select(F.window_time("window").alias("until"), *PLACE, "accidents")

@@ -115,7 +115,7 @@ class Lrb(RingWorkload):
     name = "lrb"
     source = LrbSource
     settings = {  # noqa: RUF012
-        "window": (60, "seconds of a minute; the other windows follow"),
+        "window": (20, "seconds of a minute (60, 40 or 20 in Enjima); the other windows follow"),
         "minutes": (60, "length of the simulation that is replayed"),
     }
     first_guess = {"headway": 4_000_000, "spark": 200_000, "flink": 400_000}  # noqa: RUF012

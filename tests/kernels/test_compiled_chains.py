@@ -294,6 +294,25 @@ def test_a_sum_that_overflows_between_batches_fails() -> None:
         kernel.process(batch([most]))
 
 
+def test_conditions_before_one_that_may_fail_decide_who_reaches_it() -> None:
+    """Spark evaluates conditions from left to right, and goes on after a null one."""
+    divided = call("GreaterThan", BOOL, call("Divide", DOUBLE, lit(1.0, DOUBLE), col("e"), ansi=True), lit(0.0, DOUBLE))
+    positive = call("And", BOOL, call("IsNotNull", BOOL, col("d")), call("GreaterThan", BOOL, col("i"), lit(0, INT)))
+    chain = filtering(call("And", BOOL, positive, divided), [col("name"), col("d")])
+    zero_divisor = (*ROWS[0][:9], 0.0, *ROWS[0][10:])
+    unreached = (*zero_divisor[:3], -3, *zero_divisor[4:])
+    unknown = (*zero_divisor[:3], None, *zero_divisor[4:])
+    others = [row for row in some_rows(3000, 5) if row[9]]
+    whole = [row for row in others if None not in row]
+    for kernel in (compile_now(chain), InterpretedChain(chain)):
+        for rows in ([unreached, ROWS[0]], [unreached, *others], [*whole, unreached]):
+            data = batch(rows)
+            assert rows_of(kernel.process(data)[0]) == rows_of(InterpretedChain(chain).process(data)[0])
+        for failing in (zero_divisor, unknown):
+            with pytest.raises(RowError, match="DIVIDE_BY_ZERO"):
+                kernel.process(batch([ROWS[0], unreached, failing]))
+
+
 @pytest.mark.parametrize(
     ("expr", "reason"),
     [

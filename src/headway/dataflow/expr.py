@@ -101,3 +101,14 @@ def walk(expr: Expr) -> Iterator[Expr]:
     yield expr
     for child in expr.children:
         yield from walk(child)
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The conditions that must all be true for `condition` to be, in the order in which they are evaluated.
+
+    >>> [str(part) for part in conjuncts(Call(T.BooleanType(), "And", (Literal(T.BooleanType(), True),) * 2))]
+    ['True', 'True']
+    """
+    if isinstance(condition, Call) and condition.function == "And":
+        return [part for arg in condition.args for part in conjuncts(arg)]
+    return [condition]

@@ -1,17 +1,20 @@
 """Writes a chain as the source of a kernel: a loop over blocks of rows, and in it the steps, nested.
 
 1. A block is first reduced to the rows that pass the leading filter, without a branch per row (a filter that lets
-   through a third of the rows would be mispredicted every third row); the other steps then run row by row.
+   through a third of the rows would be mispredicted every third row); the other steps then run row by row. Of a filter
+   that may fail, that is done with the conditions before the first that may: they decide which rows reach it.
 2. A projection writes nothing: its expressions are computed where something needs them.
 3. The source depends on the chain's shape alone; two variants are written, for batches with and without nulls.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import takewhile
 from typing import Any
 
-from headway.dataflow.expr import Column, Expr
+from headway.dataflow.expr import Call, Column, Expr, conjuncts
 from headway.dataflow.graph import Expand, Filter, Project, Relation, StaticJoin, Watermark
 from headway.kernels.api import Chain
 from headway.kernels.compiled import layout
@@ -45,6 +48,10 @@ def write(chain: Chain, nullable: bool, like: AggregationPlan | None = None) -> 
 class _Writer:
     def __init__(self, chain: Chain, nullable: bool, like: AggregationPlan | None) -> None:
         self.chain = chain
+        self.steps: list[Relation] = list(chain.steps)
+        """What is written; the leading filter may be cut in two."""
+        self.selects = False
+        """True iff blocks are reduced to a selection of their rows."""
         self.emitter = Emitter(nullable)
         self.aggregation = like
         self.output: OutputPlan | None = None
@@ -59,8 +66,8 @@ class _Writer:
         with emitter.block(f"for begin in range(header[{layout.FROM}], rows, {layout.BLOCK}):"):
             emitter.line(f"end = min(begin + {layout.BLOCK}, rows)")
             done = self._leading(scope)
-            with emitter.block("for i in range(begin, end):" if done == 0 else "for j in range(selected):"):
-                if done:
+            with emitter.block("for j in range(selected):" if self.selects else "for i in range(begin, end):"):
+                if self.selects:
                     emitter.line("i = load_i32(selection, j)")
                 self._full_check()
                 self._steps(done, self._after(scope, done))
@@ -110,13 +117,34 @@ class _Writer:
 
     def _leading(self, scope: Scope) -> int:
         """Write the leading steps that work on whole blocks; how many of the steps that covers."""
-        for position, step in enumerate(self.chain.steps):
-            if isinstance(step, Filter) and self._selection(step.condition, self._after(scope, position)):
-                self._watermarks(scope, position)
-                return position + 1
+        for position, step in enumerate(self.steps):
+            if isinstance(step, Filter):
+                self.selects = self._select(position, step, self._after(scope, position))
+                if self.selects:
+                    self._watermarks(scope, position)
+                    return position + 1
             if not isinstance(step, Project | Watermark):
                 break
         return 0
+
+    def _select(self, position: int, step: Filter, scope: Scope) -> bool:
+        """Write the selection by a filter, or by the conditions of it before the first that may fail: these become a
+        filter of their own. Whether there is one."""
+        if self._selection(step.condition, scope):
+            return True
+        parts = conjuncts(step.condition)
+        safe = list(takewhile(lambda part: self._decides(part, scope), parts))
+        if not safe:
+            return False
+        first, rest = reduce(_both, safe), reduce(_both, parts[len(safe) :])
+        self.steps[position : position + 1] = [replace(step, condition=first), replace(step, condition=rest)]
+        return self._selection(first, scope)
+
+    def _decides(self, condition: Expr, scope: Scope) -> bool:
+        """Whether a condition cannot fail and is never null: what follows a null one is evaluated too."""
+        with self.emitter.attempt() as attempt:
+            value = self.emitter.scalar(condition, scope)
+        return not attempt.raises and value.null == "False"
 
     def _selection(self, condition: Expr, scope: Scope) -> bool:
         """Write the rows of the block that pass, unless computing the condition may fail."""
@@ -135,7 +163,7 @@ class _Writer:
 
     def _watermarks(self, scope: Scope, until: int) -> None:
         """The watermark before the leading filter sees all rows of the block."""
-        for position, step in enumerate(self.chain.steps[:until]):
+        for position, step in enumerate(self.steps[:until]):
             if isinstance(step, Watermark):
                 with self.emitter.block("for i in range(begin, end):"):
                     self._watermark(step, self._after(scope, position))
@@ -147,7 +175,7 @@ class _Writer:
 
     def _after(self, scope: Scope, count: int) -> Scope:
         """What is visible after the first `count` steps, which change no rows."""
-        for step in self.chain.steps[:count]:
+        for step in self.steps[:count]:
             if isinstance(step, Project):
                 scope = self._projected(step.exprs, scope)
         return scope
@@ -162,10 +190,10 @@ class _Writer:
 
     def _steps(self, position: int, scope: Scope) -> None:
         """Write the steps from `position` on, for one row."""
-        if position == len(self.chain.steps):
+        if position == len(self.steps):
             self._end(scope)
             return
-        step: Relation = self.chain.steps[position]
+        step = self.steps[position]
         match step:
             case Project():
                 self._steps(position + 1, self._projected(step.exprs, scope))
@@ -200,6 +228,10 @@ class _Writer:
         one_to_one = all(isinstance(s, Project | Watermark) or _keeps_all(s) for s in steps)
         schema = steps[-1].schema if steps else self.chain.input.schema
         self.output = write_output(schema, one_to_one, len(self.chain.input.schema), self.emitter, scope)
+
+
+def _both(left: Expr, right: Expr) -> Expr:
+    return Call(left.type, "And", (left, right))
 
 
 def _keeps_all(step: Relation) -> bool:
