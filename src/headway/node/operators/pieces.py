@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from headway.node.operators.base import Operator
 
 PIECE = 4 << 20
-PROBE = 64
+PROBE = 4
 _MAKE = (Project, Expand, Generate, StaticJoin)
 _PASS = (Filter, Watermark, Observe)
 """Steps for which it does not matter what else is in a batch: they make rows, or pass on what they get."""

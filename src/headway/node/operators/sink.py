@@ -144,17 +144,15 @@ class ThreadedSink(InlineSink):
         return None
 
     def _head(self) -> Head | None:
-        if self._done:
-            return self._own_head(self.host.now())
-        return super()._head() if self._waiting < self.LIMIT else None
+        return self._own_head(self.host.now()) if self._done else super()._head()
+
+    def _next_channel(self) -> Channel | None:
+        return super()._next_channel() if self._waiting < self.LIMIT else None
 
     def run(self) -> None:
         while self._done:
             self._take_done(self._done.popleft())
-        if self._waiting < self.LIMIT:
-            super().run()
-        else:
-            self.queued = False
+        super().run()
 
     def _take_done(self, done: _Done | BaseException) -> None:
         if isinstance(done, BaseException):
