@@ -97,10 +97,9 @@ def make_deployment(
 
     `first_epoch` is the one with which this run of the query began: what is of an earlier one is of another run.
     """
-    values: dict[int, list[Any]] = beginning if manifest is None else manifest.values
-    if manifest is not None and manifest.epoch < first_epoch:
-        ahead = streams_ahead(stages, spec.watermarks)
-        values = {stage: found for stage, found in values.items() if stage not in ahead}
+    forgotten = streams_ahead(stages, spec.watermarks) if manifest and manifest.epoch < first_epoch else ()
+    kept = beginning if manifest is None else manifest.values
+    values = {stage: found for stage, found in kept.items() if stage not in forgotten}
     settings = query_settings(spec, conf)
     plans = _source_plans(stages, connectors, len(members), values)
     return Deployment(
