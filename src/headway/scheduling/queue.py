@@ -16,7 +16,8 @@
 4. A query that floods takes nothing from those who keep within their means: a message that is overdue, of a query
    that has had more than an equal part of the time lately used, and far more than somebody else who waits (like
    queries never have like parts to the microsecond), is set back to a full target from now, as
-   if it had just come. Whoever is on time goes first.
+   if it had just come. Whoever is on time goes first. While nobody who waits is on time, the turn of the only worker
+   goes on.
 5. A run counts for `MEMORY` at most, and a wait that the clock went back in counts as if it had not: what else looks
    long is a jump of the clock.
 """
@@ -40,47 +41,66 @@ MEMORY = 1.0
 """Seconds over which the time that a query has had is remembered."""
 FAR_MORE = 1.5
 LEAST_HOLDS = 0.02
+FORGOTTEN = 1e-6
+"""Seconds; who has had less lately need not be remembered."""
+MOST_FADES = 200.0
+"""Multiples of `MEMORY` after which everything is weighed anew."""
 IDLE = 0.2
 """Who has had a part of less than so many of these seconds, per worker, does not flood: there is time enough."""
 
 
 class _Usage:
-    """The time that queries have had, and that all of them have had, fading."""
+    """The time that queries have had, and that all of them have had, fading.
 
-    __slots__ = ("_all", "_had", "_most")
+    What is new weighs more instead: so nothing that was has to be looked at again.
+    """
+
+    __slots__ = ("_all", "_base", "_had", "_most", "_weighed", "_weight")
 
     def __init__(self) -> None:
-        self._had: dict[Hashable, tuple[float, float]] = {}
-        self._all = (0.0, 0.0)
+        self._had: dict[Hashable, float] = {}
+        self._all = 0.0
         self._most = 64
+        self._base = self._weighed = 0.0
+        self._weight = 1.0
 
     def add(self, query: Hashable, seconds: float, now: float) -> None:
-        self._had[query] = (self.of(query, now) + seconds, now)
-        self._all = (_faded(self._all, now) + seconds, now)
+        weighed = seconds * self._weight_at(now)
+        self._had[query] = self._had.get(query, 0.0) + weighed
+        self._all += weighed
         if len(self._had) > self._most:
-            self._had = {query: had for query, had in self._had.items() if now - had[1] < 10 * MEMORY}
+            self._had = {query: had for query, had in self._had.items() if had > self._weight * FORGOTTEN}
             self._most = 2 * len(self._had) + 64
 
     def of(self, query: Hashable, now: float) -> float:
-        return _faded(self._had.get(query, _NOTHING), now)
+        return self._had.get(query, 0.0) / self._weight_at(now)
 
     def of_all(self, now: float) -> float:
-        return _faded(self._all, now)
+        return self._all / self._weight_at(now)
+
+    def _weight_at(self, now: float) -> float:
+        """What counts once now. A clock that went back makes nothing fade until it is there again."""
+        if now > self._weighed:
+            self._weighed = now
+            since = (now - self._base) / MEMORY
+            if since > MOST_FADES:
+                self._begin_again(now, since)
+                since = 0.0
+            self._weight = exp(since)
+        return self._weight
+
+    def _begin_again(self, now: float, since: float) -> None:
+        """Weigh everything anew, before numbers get too large."""
+        self._base = now
+        faded = exp(-min(since, 2 * MOST_FADES))
+        self._had = {query: had * faded for query, had in self._had.items()}
+        self._all *= faded
 
 
-_NOTHING = (0.0, 0.0)
-
-
-def _faded(had: tuple[float, float], now: float) -> float:
-    seconds, at = had
-    return seconds * exp((at - now) / MEMORY) if at < now else seconds
-
-
-def _far_ahead(first: list[Any], running: list[Any]) -> bool:
-    """Whether the first entry is ahead of the running operator's by more than that one may go on for; all that has a
+def _far_ahead(first: list[Any], priority: float, allowed: float) -> bool:
+    """Whether the first entry is ahead of the running operator by more than that one may go on for; all that has a
     target is, if the running one has none."""
-    allowed = running[5]
-    return bool(first[0] < running[0] - allowed if allowed < inf else first[0] < running[0])
+    return bool(first[0] < priority - allowed if allowed < inf else first[0] < priority)
 
 
 class PriorityQueue:
@@ -131,13 +151,26 @@ class PriorityQueue:
         """Time that operators which starve may take."""
         self._number = 0
         self._latest = -inf
+        self._goes_on: Any = None
+        """The operator that runs, if it may go on: the only worker's."""
+        self._at_hand: tuple[Any, PriorityContext, float] | None = None
+        """That operator with what it would do next, and since when: most go on, and need not wait among the others."""
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._entries) + (self._at_hand is not None)
 
     def push(
         self, operator: Any, context: PriorityContext, arrival: int, now: float, worker: int | None = None
     ) -> None:
+        if operator is self._goes_on and operator not in self._entries:
+            if self._at_hand is not None:
+                self._leaves(self._at_hand[1].query)
+            self._comes(context.query)
+            self._at_hand = (operator, context, now)
+            return
+        self._enter(operator, context, now)
+
+    def _enter(self, operator: Any, context: PriorityContext, now: float) -> None:
         priority, query = context.priority, context.query
         latency = context.latency if self._floods and priority > -inf else inf
         before = self._entries.get(operator)
@@ -150,7 +183,7 @@ class PriorityQueue:
                 priority, latency = max(priority, before[0]), inf
         self._number += 1
         entry = [priority, self._rank(operator, context), operator, query, latency, context.latency * self._steady]
-        self._queries[query] = self._queries.get(query, 0) + 1
+        self._comes(query)
         self._entries[operator] = entry
         heapq.heappush(self._heap, entry)
         if len(self._heap) > 2 * len(self._entries) + 64:
@@ -169,6 +202,9 @@ class PriorityQueue:
         else:
             self._waiting[operator] = now + self._patience
 
+    def _comes(self, query: Hashable) -> None:
+        self._queries[query] = self._queries.get(query, 0) + 1
+
     def _leaves(self, query: Hashable) -> None:
         left = self._queries[query] - 1
         if left:
@@ -181,6 +217,15 @@ class PriorityQueue:
             for waiting in (self._waiting, self._at_leisure):
                 waiting.update({operator: until - (self._latest - now) for operator, until in waiting.items()})
         self._latest = now
+        if self._at_hand is not None:
+            operator, context, since = self._at_hand
+            goes_on = self._may_go_on(operator, context, now, worker)
+            self._at_hand = None
+            self._leaves(context.query)
+            if goes_on:
+                self._running[worker] = (now, context.query, False)
+                return operator
+            self._enter(operator, context, since)
         entry = self._longest_starving(now)
         out_of_turn = entry is not None
         if entry is None:
@@ -192,8 +237,29 @@ class PriorityQueue:
         if out_of_turn:
             self._turns.end(worker)
             self._out_of_turn.add(operator)
+        self._goes_on = None if out_of_turn or self._workers > 1 else operator
         self._running[worker] = (now, query, out_of_turn)
         return operator
+
+    def _may_go_on(self, operator: Any, context: PriorityContext, now: float, worker: int) -> bool:
+        """Whether it is still this operator's turn; False if that needs a closer look."""
+        turns, grain = self._turns, self._grain
+        if turns.going_on(now, worker, LONG * grain if self._steady else grain) is not operator:
+            return False
+        if self._longest_starving(now) is not None:
+            return False
+        taken, allowed = turns.taken(now, worker), context.latency * self._steady
+        if taken < grain:
+            return True
+        if not taken < grain + allowed:
+            return False
+        first = self._first(now)
+        if first is None:
+            return True
+        if _far_ahead(first, context.priority, allowed):
+            return False
+        on_time = first[0] >= now and first[4] < inf
+        return not (on_time and self._floods and context.priority < now and self._flooding(context.query, now))
 
     def _longest_starving(self, now: float) -> list[Any] | None:
         if self._budget <= 0.0:
@@ -218,7 +284,7 @@ class PriorityQueue:
             first = self._first(now)
             assert first is not None
             if taken < grain + entry[5]:
-                return first if _far_ahead(first, entry) else entry
+                return first if _far_ahead(first, entry[0], entry[5]) else entry
             turns.end(worker)
         else:
             first = self._first(now)

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeGuard
 
 from headway.connectors.api import (
@@ -65,6 +65,8 @@ class InlineOperator(Operator):
         self.profile.flow.backlog = self._backlog
         self._event_column = event_column
         self._partitions = partitions
+        self._shown = [(str(number), _shown(partition)) for number, partition in partitions]
+        """What progress shows of each partition: to ask of which kind one is takes long."""
         self._width = 0.0
         """Bytes per row, of the last poll."""
         self._key = key
@@ -305,11 +307,11 @@ class InlineOperator(Operator):
     def measure(self, now: float) -> None:
         source = self.host.metrics.source(self._key, self._description)
         source.backlog = self._backlog(now)
-        source.end = {str(number): _shown(partition) for number, partition in self._partitions}
+        source.end = {number: shown() for number, shown in self._shown}
 
 
-def _shown(partition: InlinePartition) -> Position | Reached:
-    return partition.reached() if isinstance(partition, ReachingPartition) else partition.position()
+def _shown(partition: InlinePartition) -> Callable[[], Position | Reached]:
+    return partition.reached if isinstance(partition, ReachingPartition) else partition.position
 
 
 def _fills(partition: InlinePartition) -> TypeGuard[FillingPartition]:
