@@ -214,10 +214,6 @@ class Trial:
                     groups[job.group].correct = groups[job.group].correct and right
                     groups[job.group].windows += windows
 
-    def rows_per_s(self, seconds: float) -> float:
-        """What all jobs together read in the time to come."""
-        return sum(group.rows_per_s for group in self.measure(seconds + 1.0).values())
-
     def start(self) -> None:
         """Start all queries; the first message is due when they run."""
         began = time.time()

@@ -4,15 +4,17 @@ Left: tenants whose queries do nothing, on one node, with always something to do
 paper raises the number of tenants at one message a second until the thread is saturated (300 to 350); here a thread
 takes some thousands of messages a second, so 100 tenants of four sources send as fast as they are read. Execution time
 is the inverse of throughput: under FIFO, under LLF with contexts that are made once (priority scheduling alone), and
-under LLF. The same with messages of a thousand rows.
+under LLF. The same with messages of a thousand and of ten thousand rows.
 Right: jobs with a local aggregation, by the rows of a message.
 The policies take turns many times; the overhead is the median of what each turn tells beside FIFO's turn before it, for
-a shared machine is faster at times than at others.
+a shared machine is faster at times than at others. Then each policy runs once more with its steps timed in the node:
+which part of the time they take does not depend on how fast the machine is.
 Besides, the scheduler's own steps are timed in this process, without a node.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -23,6 +25,7 @@ from typing import Any
 from bench.cameo.jobs import ROWS, Job, bulk, flooded, tenant
 from bench.cameo.plots import colour, save
 from bench.cameo.results import CameoResult
+from bench.cameo.timed import Timed, read
 from bench.cameo.trials import Trials
 from bench.cluster import Trial
 from headway.scheduling import make_policy
@@ -32,9 +35,11 @@ from headway.scheduling.llf import Llf
 from headway.scheduling.progress import ProgressMap, Windows
 
 TENANTS = 100
-ROUNDS = 8
-SETTLE = 0.5
+ROUNDS = 4
+SETTLE = 6.0
+"""Seconds. Under FIFO a tenant waits ten for its turn; for a while after it, any policy is slower than later on."""
 LOCAL_JOBS = 8
+NO_OPS = (1, ROWS, 10 * ROWS)
 BATCHES = (1, 10, 100, 1000, 10_000)
 
 
@@ -68,8 +73,8 @@ def fig12(trials: Trials) -> None:
     """See the module."""
     trials.results += in_process(trials.workload)
     for result in trials.results:
-        trials.say(f"  in process: {result.policy:<13} {result.settings['microseconds_per_message']:.2f} us a message")
-    for rows in (1, ROWS):
+        trials.say(_line(result))
+    for rows in NO_OPS:
         tenants = [flooded(tenant(number, rows)) for number in range(TENANTS)]
         _compare(trials, f"no-op {rows}", tenants, rows, POLICIES)
     both = {name: POLICIES[name] for name in ("fifo", "llf")}
@@ -86,13 +91,30 @@ def _compare(trials: Trials, x: float | str, jobs: list[Job], rows: int, policie
         for _ in range(ROUNDS):
             for name, policy in policies.items():
                 trial.headway.policy = policy
-                messages[name].append(_messages_per_s(trial, trials.seconds) / rows)
+                messages[name].append(_messages_per_s(trial, rows, trials.seconds))
+        parts = {name: _timed(trial, name, 2 * trials.seconds) for name in ("fifo", "llf")}
     for name, rates in messages.items():
         made = _result(trials.workload, name, x, len(jobs), median(rates), rows, trials.seconds)
         made.settings["rounds_messages_per_s"] = rates
         made.settings["overhead"] = _overhead(messages["fifo"], rates)
+        if name in parts:
+            made.settings["scheduling"], made.settings["microseconds_per_call"] = parts[name]
         trials.results.append(made)
-        trials.say(f"  {x!s:>6} {name:<13} {made.settings['microseconds_per_message']:8.1f} us a message")
+        trials.say(_line(made))
+
+
+def _timed(trial: Trial, policy: str, seconds: float) -> tuple[float, float]:
+    """Which part of a node's time its scheduler takes, and the microseconds of a step of it."""
+    with tempfile.TemporaryDirectory(prefix="headway-timed-") as folder:
+        path = f"{folder}/{policy}.json"
+        trial.headway.policy = Timed(policy, path)
+        time.sleep(SETTLE)
+        began, before, first = read(path)
+        time.sleep(seconds)
+        ended, after, last = read(path)
+        trial.headway.policy = policy
+        time.sleep(SETTLE)  # it writes to the folder until it is told
+    return (after - before) / (ended - began), 1e6 * (after - before) / max(1, last - first)
 
 
 def _overhead(fifo: Sequence[float], rates: Sequence[float]) -> float:
@@ -104,10 +126,17 @@ def _overhead(fifo: Sequence[float], rates: Sequence[float]) -> float:
     return 1 - median(rate / alone for rate, alone in zip(rates, fifo, strict=True))
 
 
-def _messages_per_s(trial: Trial, seconds: float) -> float:
-    """Rows/s over progresses that lie wholly after the change of policy."""
+def _messages_per_s(trial: Trial, rows: int, seconds: float) -> float:
+    """Counted by the nodes, from when all that they did under the policy before has been told.
+
+    Progress would not do: that of a query which waited for its turn for ten seconds says what it did in all of them.
+    """
     time.sleep(SETTLE)
-    return trial.rows_per_s(seconds)
+    trial.totals()
+    began = time.perf_counter()
+    time.sleep(seconds)
+    taken = sum(counted.input_rows for counted in trial.totals().values())
+    return taken / rows / (time.perf_counter() - began)
 
 
 def _result(
@@ -149,14 +178,18 @@ def _steps(policy: Policy, messages: int) -> float:
 
 
 def table(results: list[CameoResult]) -> list[str]:
-    """The overhead over FIFO, in parts of the execution time; of the scheduler's own steps, their time alone."""
-    lines = []
-    for result in results:
-        micros, overhead = result.settings["microseconds_per_message"], result.settings.get("overhead")
-        told = "" if overhead is None else f", {overhead:6.1%} of it more than FIFO"
-        if result.policy != "fifo" or overhead is None:
-            lines.append(f"  {result.x!s:>10}  {result.policy:<13} {micros:9.2f} us{told}")
-    return lines
+    """Per size and policy: a message's time, its part more than FIFO's, and the part of the scheduler's steps."""
+    return [_line(result) for result in results]
+
+
+def _line(result: CameoResult) -> str:
+    told = result.settings
+    line = f"  {result.x!s:>11}  {result.policy:<13} {told['microseconds_per_message']:9.2f} us"
+    if result.policy != "fifo" and "overhead" in told:
+        line += f", {told['overhead']:6.1%} of it more than FIFO"
+    if "scheduling" in told:
+        line += f", {told['scheduling']:5.2%} of the time scheduling ({told['microseconds_per_call']:.2f} us a step)"
+    return line
 
 
 def draw(results: list[CameoResult], path: str) -> None:

@@ -21,6 +21,7 @@ ROW = 3e-6
 """Seconds of a worker that a row takes in all stages; messages add a little."""
 _PARSE = Cost(message=0.0002, row=2e-6, scv=0.1)
 _COLLECT = Cost(message=0.0002, row=1e-6, trigger=0.0005, scv=0.1)
+_CLIENT, _POLL = Cost(), Cost(message=0.0002, row=1e-6, scv=0.1)
 SECONDS, WARM_UP = 20.0, 5.0
 
 Points = list[tuple["float | str", Scenario]]
@@ -32,13 +33,21 @@ def capacity() -> float:
     return NODES * WORKERS / (ROW + message / BULK_ROWS)
 
 
-def job(name: str, group: str, arrivals: Arrivals, window: float, target: float | None, count: int = 1) -> Job:
-    """IPQ1's shape: parse, aggregate per source, merge by key, give out."""
+def job(
+    name: str,
+    group: str,
+    arrivals: Arrivals,
+    window: float,
+    target: float | None,
+    count: int = 1,
+    poll: Cost = _CLIENT,
+) -> Job:
+    """IPQ1's shape: parse, aggregate per source, merge by key, give out. Sources are clients, or cost a poll."""
     panes = Window(window)
     return Job(
         name,
         (
-            StageSpec("source", "source", SOURCES, arrivals=arrivals),
+            StageSpec("source", "source", SOURCES, poll, arrivals=arrivals),
             StageSpec("parse", "regular", SOURCES, _PARSE),
             StageSpec("aggregate", "window", SOURCES, _COLLECT, window=panes, groups=100),
             StageSpec("merge", "merge", 4, _COLLECT, window=panes, groups=25),
@@ -125,13 +134,16 @@ def fig6() -> Points:
     for number in range(3):
         name = f"d{number + 1}"
         arrivals = Arrivals(2e6 / (SOURCES * 1000), 1000, phase="random")
-        jobs.append(replace(job(name, name, arrivals, 10.0, None), start=number * 60.0))
+        # Polled, as the nodes' sources are: a client takes tokens for as many messages as there is room for.
+        jobs.append(replace(job(name, name, arrivals, 10.0, None, poll=_POLL), start=number * 60.0))
     return [("tokens", Scenario("cameo-fig6", tuple(jobs), Cluster(2, 4), 240.0, 0.0, drain=False))]
 
 
 SHARES = {"d1": 0.2, "d2": 0.4, "d3": 0.4}
-TOKENS = Tokens({"d1": 12, "d2": 24, "d3": 24})
-"""Of every source, per second; the paper's."""
+TOKENS = Tokens({"d1": 60, "d2": 120, "d3": 120}, interval=5.0, grain=0.0)
+"""Of every source, in five seconds: the paper's rates. Each source may take one token of the next interval ahead, the
+same for all; in a second that would be a twelfth of the first dataflow's. A turn of a millisecond would let a source
+take several at once."""
 BLIND = {"headway.scheduling.semantics": "false"}
 SCENARIOS: dict[str, Callable[[], Points]] = {
     made.__name__: made for made in (fig6, fig8a, fig8b, fig8c, fig9, fig10, fig11, fig13, fig14, fig15)

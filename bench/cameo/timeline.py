@@ -37,8 +37,8 @@ def read_runs(path: str | Path) -> list[Run]:
 
 
 def fig7c(trials: Trials, policies: dict[str, Choice]) -> None:
-    """IPQ1 alone at 80 % of what the nodes take of it."""
-    job = single("ipq1", LOAD * trials.capacity([single("ipq1", 1e6)]))
+    """IPQ1 alone at 80 % of what the nodes take of it while they record."""
+    job = single("ipq1", LOAD * trials.capacity([single("ipq1", 1e6)], recorded=True))
     for name, (policy, conf) in policies.items():
         with trials.cluster.trial(policy, [job], conf=conf) as trial, TemporaryDirectory() as folder:
             path = Path(folder, "run.trace.jsonl")

@@ -8,8 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.cameo.jobs import Job, bulk, flooded
@@ -63,12 +66,17 @@ class Trials:
         if "cluster" in self.__dict__:
             self.cluster.close()
 
-    def capacity(self, jobs: list[Job] | None = None, nodes: int | None = None) -> float:
-        """Rows/s that the nodes take of such jobs (bulk ones by default) when there is always more."""
+    def capacity(self, jobs: list[Job] | None = None, nodes: int | None = None, recorded: bool = False) -> float:
+        """Rows/s that the nodes take of such jobs (bulk ones by default) when there is always more; `recorded`: while
+        they record what runs, which takes its time."""
         if jobs is None and nodes is None and self._capacity is not None:
             return self._capacity
         chosen = [flooded(job) for job in jobs or [bulk(n, 1e6) for n in range(CALIBRATION_JOBS)]]
-        groups = self.cluster.run("fifo", chosen, CALIBRATION_SECONDS, nodes)
+        with self.cluster.trial("fifo", chosen, nodes) as trial, TemporaryDirectory() as folder:
+            trial.wait()
+            with trial.headway.recordTrace(Path(folder, "trace.jsonl")) if recorded else nullcontext():
+                groups = trial.measure(CALIBRATION_SECONDS)
+            trial.finish([groups])
         rows_per_s = sum(group.rows_per_s for group in groups.values())
         names = ", ".join(dict.fromkeys(job.shape for job in chosen))
         self.say(f"  capacity of {nodes or self.nodes} nodes for {names}: {rows_per_s / 1e6:.2f} M rows/s")
