@@ -31,7 +31,7 @@ from headway.kernels.compiled import compile_now, why_not
 from headway.kernels.expressions import RowError
 
 Rows = Sequence[tuple[Any, ...]]
-_FAILURES = 24  # rows per expression that are tried one by one
+_FAILURES = 8  # rows per expression that are tried one by one
 _TOGETHER = 12  # expressions of one kernel
 
 

@@ -13,19 +13,18 @@ from compiled_cases import BOOL, DOUBLE, ROWS, batch, call, col, filtering, lit,
 from headway.kernels.api import Chain
 from headway.kernels.compiled import Compiler, why_not
 from headway.kernels.compiled.shape import shape_of
-from headway.kernels.compiled.store import module_path
 from headway.kernels.interpreted import InterpretedChain
+from headway.kernels.native.store import source_path
 
 _SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_compiled_cache import small
-from headway.kernels.compiled import store
 from headway.kernels.compiled.shape import shape_of
+from headway.kernels.native import store
+store.compile_source = lambda path: sys.exit(f"{path} is compiled again")
 shape = shape_of(small(float(sys.argv[2])))
-module = store.load(store.module_path(shape.key, shape.source))
-stats = [getattr(module, name).stats for name in ("with_nulls", "without_nulls")]
-print(sum(sum(s.cache_hits.values()) for s in stats), sum(sum(s.cache_misses.values()) for s in stats))
+print(*store.load(store.source_path(shape.key, shape.source)))
 """
 
 
@@ -39,10 +38,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _load_elsewhere(limit: float) -> list[int]:
-    """The hits and misses of numba's cache in a process that loads the kernel."""
+def _load_elsewhere(limit: float) -> list[str]:
+    """The functions of the kernel in a process that loads it and may not compile."""
     command = [sys.executable, "-c", _SCRIPT, str(Path(__file__).parent), str(limit)]
-    return [int(word) for word in subprocess.check_output(command, text=True).split()]
+    return subprocess.check_output(command, text=True).split()
 
 
 def test_background_then_any_process_loads_without_compiling(folder: Path) -> None:
@@ -53,10 +52,10 @@ def test_background_then_any_process_loads_without_compiling(folder: Path) -> No
     kernel = ticket.poll()
     assert kernel is not None, ticket.failed
     assert kernel is ticket.poll()
-    code = {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")}
-    assert len(code) == 2
-    assert _load_elsewhere(7.5) == [2, 0]
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")} == code
+    code = {path: path.stat().st_mtime_ns for path in folder.rglob("*.o")}
+    assert len(code) == 1
+    assert _load_elsewhere(7.5) == ["with_nulls", "without_nulls"]
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.o")} == code
     tenant = compiler.request(small(2.0)).poll()
     assert tenant is not None
     assert rows_of(tenant.process(batch(ROWS))[0]) == rows_of(InterpretedChain(small(2.0)).process(batch(ROWS))[0])
@@ -64,7 +63,7 @@ def test_background_then_any_process_loads_without_compiling(folder: Path) -> No
 
 def test_two_processes_that_want_one_shape_compile_it_once(folder: Path) -> None:
     shape = shape_of(small(0.0))
-    path = module_path(shape.key, shape.source)
+    path = source_path(shape.key, shape.source)
     lock = path.with_suffix(".lock")
     lock.write_text("999999999 is long dead")
     first, second = Compiler(), Compiler()
@@ -77,14 +76,14 @@ def test_two_processes_that_want_one_shape_compile_it_once(folder: Path) -> None
     assert int(lock.read_text()) in pids
 
 
-def test_a_module_that_does_not_compile_is_reported(folder: Path) -> None:
+def test_source_that_does_not_compile_is_reported(folder: Path) -> None:
     shape = shape_of(small(0.0))
-    module_path(shape.key, shape.source).write_text("raise ValueError('no such instruction')")
+    source_path(shape.key, shape.source).write_text("def with_nulls(header, constants, reals): raise")
     compiler = Compiler()
     ticket = compiler.request(small(0.0))
     compiler.wait()
     assert ticket.poll() is None
-    assert ticket.failed == "ValueError: no such instruction"
+    assert ticket.failed == "NotImplementedError: Raise in kernel source: raise"
 
 
 def test_a_compiler_that_is_killed_is_reported(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The compiled tier: chains of fixed-width steps fused into one numba function, built in the background."""
+"""The compiled tier: chains of fixed-width steps fused into one function of machine code, built in the background."""
 
 from __future__ import annotations
 

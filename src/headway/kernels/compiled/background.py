@@ -1,36 +1,25 @@
 """Compiles in another process: compiling here would hold the interpreter lock and stall the node's worker loop.
 
-1. One process per compiler, which takes one module after the other: to start takes it longer than most modules do. It
-   is niced, and ends when it has had nothing to do for a while, or when its parent has ended and all is done.
-2. A module is compiled once per host: whoever compiles holds a lock on `<key>.lock`, whoever waits for it finds the
-   work done. The operating system frees the lock of a process that died.
-3. Nothing here blocks or raises; what went wrong is in `Ticket.failed`.
+1. One process per compiler (`native/__main__.py`), which takes one kernel after the other: its start takes longer than
+   most kernels do.
+2. Nothing here blocks or raises; what went wrong is in `Ticket.failed`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import gc
 import os
-import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from headway.kernels.api import Chain
-from headway.kernels.compiled import store
 from headway.kernels.compiled.kernel import CompiledChain, build
 from headway.kernels.compiled.shape import Shape, shape_of
 from headway.kernels.compiled.values import NotCompilable
+from headway.kernels.native import store
 
-_NICENESS = 10
-_IDLE = 20.0
-"""Seconds without work after which the process ends."""
-_ALLOCATIONS = 50_000
-"""After so many, cycles are looked for. With as few as by default a tenth of the time goes there."""
 _MOST_ASKED = 64
 """So many paths at a time fit the pipe, so that nobody waits to write."""
 
@@ -59,8 +48,8 @@ class Ticket:
         """Find the chain's shape and have it compiled unless it is there."""
         try:
             self._shape = shape_of(self._chain)
-            self._path = store.module_path(self._shape.key, self._shape.source)
-            if not store.ready_path(self._path).exists():
+            self._path = store.source_path(self._shape.key, self._shape.source)
+            if not store.code_path(self._path).exists():
                 self._compiler.enqueue(self._path)
         except NotCompilable as reason:
             self.failed = str(reason)
@@ -70,21 +59,20 @@ class Ticket:
     def _advance(self) -> None:
         assert self._path is not None
         assert self._shape is not None
-        if store.ready_path(self._path).exists():
+        if store.code_path(self._path).exists():
             self._kernel = build(self._shape)
         else:
             self.failed = self._compiler.advance(self._path)
 
 
 class Compiler:
-    """Has chains compiled. Belongs to one thread. Make it when the node starts: that takes a second, for all the rest.
+    """Has chains compiled. Belongs to one thread.
 
     >>> ticket = Compiler().request(chain)  # doctest: +SKIP
     >>> ticket.poll()  # doctest: +SKIP
     """
 
     def __init__(self) -> None:
-        store.warm()
         self._waiting: list[Path] = []
         self._asked: list[Path] = []
         """What the process was told of, and is not known to have done."""
@@ -99,22 +87,22 @@ class Compiler:
         return ticket
 
     def enqueue(self, path: Path) -> None:
-        """Have a module compiled."""
+        """Have a kernel compiled."""
         if path not in self._waiting and path not in self._asked:
             self._waiting.append(path)
             self._failed.pop(path, None)
-            _log(path).unlink(missing_ok=True)
+            store.log_path(path).unlink(missing_ok=True)
         self._ask()
 
     def advance(self, path: Path) -> str | None:
         """See how the process is doing; why `path` failed, if it did."""
         ended = self._process is not None and self._process.poll() is not None
         for asked in list(self._asked):
-            if store.ready_path(asked).exists():
+            if store.code_path(asked).exists():
                 self._asked.remove(asked)
-            elif _log(asked).exists():
+            elif store.log_path(asked).exists():
                 self._asked.remove(asked)
-                self._failed[asked] = _log(asked).read_text().strip()
+                self._failed[asked] = store.log_path(asked).read_text().strip()
         if ended:
             self._ended()
         self._ask()
@@ -153,7 +141,7 @@ class Compiler:
 
 def _start() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", __name__],
+        [sys.executable, "-m", "headway.kernels.native"],
         bufsize=0,
         env=dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))),
         stdin=subprocess.PIPE,
@@ -161,49 +149,3 @@ def _start() -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-
-
-def _log(path: Path) -> Path:
-    return path.with_suffix(".log")
-
-
-def _compile(path: Path) -> None:
-    """Compile one module, unless somebody has done so by the time the lock is free."""
-    with open(path.with_suffix(".lock"), "a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if store.ready_path(path).exists():
-            return
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        try:
-            store.load(path)
-            _log(path).unlink(missing_ok=True)
-        except Exception as error:
-            _log(path).write_text(f"{type(error).__name__}: {error}")
-
-
-def _told() -> Iterator[Path]:
-    """The paths that come by standard input, until it ends or nothing has come for a while."""
-    rest = b""
-    while select.select([0], [], [], _IDLE)[0]:
-        read = os.read(0, 1 << 16)
-        if not read:
-            return
-        *lines, rest = (rest + read).split(b"\n")
-        yield from (Path(line.decode()) for line in lines)
-
-
-def main() -> None:
-    """Compile the modules that this process is told of."""
-    os.nice(_NICENESS)
-    store.warm()
-    # What numba has imported stays, and what it allocates while it compiles is mostly garbage of no cycle.
-    gc.freeze()
-    gc.set_threshold(_ALLOCATIONS)
-    for path in _told():
-        _compile(path)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as T
 
 from headway.dataflow.types import arrow_type
 from headway.kernels.api import Chain
-from headway.kernels.compiled import layout, store
+from headway.kernels.compiled import layout
 from headway.kernels.compiled.cells import CellTable
 from headway.kernels.compiled.emitter import SUM_OVERFLOW
 from headway.kernels.compiled.output import Columns
@@ -19,9 +17,9 @@ from headway.kernels.compiled.steps import Variant
 from headway.kernels.compiled.values import is_fixed
 from headway.kernels.expressions.registry import RowError
 from headway.kernels.interpreted import InterpretedChain
+from headway.kernels.native import store
+from headway.kernels.native.assemble import Function
 from headway.memory import HEAP, Block, Memory, Rows, record_batch
-
-Function = Callable[[np.ndarray, np.ndarray, np.ndarray], int]
 
 
 class _Program:
@@ -31,9 +29,11 @@ class _Program:
         self.function = function
         self.output = variant.output
         parameters = variant.emitter.parameters
-        self.constants = np.array([*parameters.integers, 0], np.int64)
-        self.reals = np.array([*parameters.floats, 0.0], np.float64)
-        self.arrays = parameters.arrays
+        integers = np.array([*parameters.integers, 0], np.int64)
+        reals = np.array([*parameters.floats, 0.0], np.float64)
+        self.integers, self.reals = integers.ctypes.data, reals.ctypes.data
+        self._alive = [integers, reals, *parameters.arrays]
+        """What the function has addresses of."""
 
 
 class CompiledChain:
@@ -50,6 +50,7 @@ class CompiledChain:
         self._fan_out = shape.fan_out
         self._array = np.zeros(shape.header_size, np.int64)
         self._header = memoryview(self._array)  # type: ignore[arg-type]
+        self._address = self._array.ctypes.data
         self._selection = np.empty(layout.BLOCK, np.int32)
         self._header[layout.SELECTION] = self._selection.ctypes.data
         self._all_valid = np.zeros(0, np.uint8)
@@ -126,7 +127,7 @@ class CompiledChain:
         cells.examine()
 
     def _run(self, program: _Program, rows: Rows) -> int:
-        code = program.function(self._array, program.constants, program.reals)
+        code = program.function(self._address, program.integers, program.reals)
         if code > 0:
             self._raise(code, rows)
         return code
@@ -187,5 +188,4 @@ def _width(kind: T.DataType) -> int:
 
 def build(shape: Shape) -> CompiledChain:
     """The kernel of a shape, its functions loaded, or compiled if they are not in the cache."""
-    module = store.load(store.module_path(shape.key, shape.source))
-    return CompiledChain(shape, {"with_nulls": module.with_nulls, "without_nulls": module.without_nulls})
+    return CompiledChain(shape, store.load(store.source_path(shape.key, shape.source)))

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numba.extending import register_jitable
 
-from headway.kernels.compiled.machine import (
+from headway.kernels.native.machine import (
     add_overflows,
     bits_f32,
     bits_f64,
@@ -26,7 +26,7 @@ from headway.kernels.compiled.machine import (
     load_i64,
     load_u8,
 )
-from headway.kernels.compiled.runtime import less_floats, mix, normal
+from headway.kernels.native.runtime import less_floats, mix, normal
 
 BIT, I8, I16, I32, I64, F32, F64, KEY_F32, KEY_F64, ALWAYS = range(10)
 """What a column is: how its values lie in memory, or that they are all 1. A float that is a key is its normal bits."""
