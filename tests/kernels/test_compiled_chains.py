@@ -47,7 +47,7 @@ from headway.dataflow.graph import (
 )
 from headway.dataflow.types import Field
 from headway.kernels.api import Chain, ChainKernel
-from headway.kernels.compiled import compile_now, why_not
+from headway.kernels.compiled import compile_now, layout, why_not
 from headway.kernels.expressions.registry import RowError
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.merge import Merge
@@ -260,6 +260,30 @@ def test_more_groups_than_fit_at_first() -> None:
     out = kernel.flush(None)
     assert out is not None
     assert {row["k0"]: (row["a0_0"], row["a1_0"]) for row in out.to_pylist()} == {k: (n, n) for k, n in counted.items()}
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_more_groups_than_the_cache_holds(nulls: bool, filtered: bool) -> None:
+    """Hashes are computed ahead, block by block; the table still grows in the middle of them."""
+    pick = random.Random(4)
+    kept = Filter(SCHEMA, SOURCE, call("LessThan", BOOL, col("i"), lit(9, INT)))
+    steps = (
+        [kept, project([col("l"), col("m"), col("i")], kept)] if filtered else [project([col("l"), col("m"), col("i")])]
+    )
+    kernel = compile_now(aggregated(steps, [0, 1], [AggCall("count", (), LONG), over("sum", LONG, 2, INT)]))
+    counted: dict[tuple[int | None, int], int] = {}
+    for _ in range(6):
+        keys = [(pick.randrange(200), pick.randrange(150)) for _ in range(10_000)]
+        rows = [(None if nulls and not key[0] else key[0], key[1], pick.randrange(10)) for key in keys]
+        kernel.process(batch([(None, None, None, i, None, one, other, *(None,) * 7) for one, other, i in rows]))
+        for one, other, i in rows:
+            if not (filtered and i == 9):
+                counted[one, other] = counted.get((one, other), 0) + i
+    assert kernel.groups == len(counted) > 2 * layout.FAR
+    out = kernel.flush(None)
+    assert out is not None
+    assert {(row["k0"], row["k1"]): row["a1_0"] for row in out.to_pylist()} == counted
 
 
 def test_one_group_without_keys() -> None:

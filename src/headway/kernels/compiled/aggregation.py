@@ -5,6 +5,8 @@
 2. A window is held by its start.
 3. Streams come window by window, and most queries have at most one more key: the dense index then gives the group by
    position, window by window; whatever it does not know is looked up by hash.
+4. Where groups are so many that each is a wait for memory, a block's hashes are computed first, and the memory is asked
+   for while others are computed: what comes then finds it in the cache.
 """
 
 from __future__ import annotations
@@ -58,21 +60,38 @@ class _Update:
 
 
 def write_aggregation(
-    aggregate: Aggregate, emitter: Emitter, scope: Scope, like: AggregationPlan | None
+    aggregate: Aggregate, emitter: Emitter, scope: Scope, like: AggregationPlan | None, ahead: str | None
 ) -> AggregationPlan:
-    """Write what happens to a row that has come through the steps."""
+    """Write what happens to a row that has come through the steps; `ahead` is its place among the block's hashes, if
+    they may have been computed."""
     if aggregate.session:
         raise NotCompilable("session windows have no compiled form")
     keys = [_key(key, emitter, scope) for key in aggregate.keys]
     updates = [_update(agg, emitter, scope) for agg in aggregate.aggs]
     plan = like or _plan(aggregate, keys, updates)
     emitter.preamble += _preamble(plan)
-    group = _write_group(aggregate, keys, plan, emitter)
+    group = _write_group(aggregate, keys, plan, emitter, ahead)
     base = emitter.let(f"cells + 8 * {plan.width} * {group}", "base")
     _write_seen(updates, plan, base, emitter)
     for update, states in zip(updates, plan.states, strict=True):
         _write_update(update, base, states, emitter)
     return plan
+
+
+def write_hash(aggregate: Aggregate, emitter: Emitter, scope: Scope, like: AggregationPlan | None, place: str) -> None:
+    """Write the hash of a row's keys to its place, and ask for where the hash table has its group."""
+    keys = [_key(key, emitter, scope) for key in aggregate.keys]
+    null_cell = like.null_cell if like else _some_null(keys)
+    code = emitter.let(_hash(_key_cells(keys, null_cell, emitter)[0]))
+    emitter.line(f"store_i64(hashes, {place}, {code})")
+    emitter.line(f"prefetch(table + 4 * ({code} & mask))")
+
+
+def write_approach(emitter: Emitter, place: str) -> None:
+    """Ask for the first and the last cell of the group that is found at a hash."""
+    group = emitter.let(f"cells + stride * load_i32(table, load_i64(hashes, {place}) & mask)")
+    emitter.line(f"prefetch({group})")
+    emitter.line(f"prefetch({group} + stride - 8)")
 
 
 def _key(key: Column, emitter: Emitter, scope: Scope) -> Value | Struct:
@@ -119,7 +138,7 @@ def _filtered(agg: AggCall, counts: str, emitter: Emitter, scope: Scope) -> _Upd
 
 
 def _plan(aggregate: Aggregate, keys: list[Value | Struct], updates: list[_Update]) -> AggregationPlan:
-    null_cell = any((key.fields[0] if isinstance(key, Struct) else key).null != "False" for key in keys)
+    null_cell = _some_null(keys)
     seen_cell = any(_tracked(u) for u in updates)
     at = len(keys) + null_cell + seen_cell
     states = []
@@ -134,6 +153,14 @@ def _plan(aggregate: Aggregate, keys: list[Value | Struct], updates: list[_Updat
     )
     dense_key = (others[0] if others else -1) if dense and keys else None
     return AggregationPlan(len(keys), null_cell, seen_cell, tuple(states), dense_key, windows)
+
+
+def _some_null(keys: list[Value | Struct]) -> bool:
+    return any(null != "False" for null in _missing(keys))
+
+
+def _missing(keys: list[Value | Struct]) -> list[str]:
+    return [key.fields[0].null if isinstance(key, Struct) else key.null for key in keys]
 
 
 def _tracked(update: _Update) -> bool:
@@ -152,29 +179,45 @@ def _preamble(plan: AggregationPlan) -> list[str]:
         "key_range": layout.KEY_RANGE,
         "dense": layout.DENSE,
         "way_starts": layout.WAY_STARTS,
+        "hashes": layout.HASHES,
     }
     rebuild = f"if header[{layout.DIRTY}] != 0: rehash(table, mask, cells, {plan.width}, {plan.key_cells}, groups)"
-    return [*(f"{name} = header[{slot}]" for name, slot in names.items()), rebuild, f"header[{layout.DIRTY}] = 0"]
+    known = [*(f"{name} = header[{slot}]" for name, slot in names.items()), f"stride = i64({8 * plan.width})"]
+    return [*known, rebuild, f"header[{layout.DIRTY}] = 0"]
 
 
-def _write_group(aggregate: Aggregate, keys: list[Value | Struct], plan: AggregationPlan, emitter: Emitter) -> str:
-    """Find the group's number, a new one if it is new."""
-    if not keys:
-        _initialise(aggregate, [], plan, emitter, "if groups == 0:", "i64(0)")
-        return "i64(0)"
-    missing = [key.fields[0].null if isinstance(key, Struct) else key.null for key in keys]
+def _key_cells(keys: list[Value | Struct], null_cell: bool, emitter: Emitter) -> tuple[list[str], str]:
+    """What the cells of a group's keys have, and which keys are null."""
+    missing = _missing(keys)
     nulls = _null_bits(missing)
     nulls = nulls if nulls == "i64(0)" else emitter.let(nulls)
     parts = [emitter.let(key.fields[0].code if isinstance(key, Struct) else key.code) for key in keys]
     parts = [_zero_if_null(part, null, emitter) for part, null in zip(parts, missing, strict=True)]
-    cells = [*parts, nulls] if plan.null_cell else parts
+    return [*parts, nulls] if null_cell else parts, nulls
+
+
+def _hash(cells: list[str]) -> str:
+    code = "i64(0)"
+    for cell in cells:
+        code = f"mix({code} ^ {cell})"
+    return code
+
+
+def _write_group(
+    aggregate: Aggregate, keys: list[Value | Struct], plan: AggregationPlan, emitter: Emitter, ahead: str | None
+) -> str:
+    """Find the group's number, a new one if it is new."""
+    if not keys:
+        _initialise(aggregate, [], plan, emitter, "if groups == 0:", "i64(0)")
+        return "i64(0)"
+    cells, nulls = _key_cells(keys, plan.null_cell, emitter)
     group = emitter.name("g")
     if plan.dense_key is None:
         emitter.line(f"{group} = i64(-1)")
     else:
-        _write_dense(keys, parts, nulls, plan, emitter, group)
+        _write_dense(keys, cells, nulls, plan, emitter, group)
     with emitter.block(f"if {group} < 0:"):
-        _write_probe(aggregate, cells, plan, emitter, group)
+        _write_probe(aggregate, cells, plan, emitter, group, ahead)
         if plan.dense_key is not None:
             emitter.line(f"if place_{group} >= 0: store_i32(dense, place_{group}, {group})")
     return group
@@ -212,11 +255,13 @@ def _write_dense(
         emitter.line(f"{group} = load_i32(dense, place_{group})")
 
 
-def _write_probe(aggregate: Aggregate, cells: list[str], plan: AggregationPlan, emitter: Emitter, group: str) -> None:
-    code = "i64(0)"
-    for cell in cells:
-        code = f"mix({code} ^ {cell})"
-    emitter.line(f"at = {code} & mask")
+def _write_probe(
+    aggregate: Aggregate, cells: list[str], plan: AggregationPlan, emitter: Emitter, group: str, ahead: str | None
+) -> None:
+    code = _hash(cells)
+    emitter.line(
+        f"at = {code} & mask" if ahead is None else f"at = (load_i64(hashes, {ahead}) if ahead else {code}) & mask"
+    )
     with emitter.block("while True:"):
         emitter.line(f"{group} = load_i32(table, at)")
         _initialise(aggregate, cells, plan, emitter, f"if {group} < 0:", group)

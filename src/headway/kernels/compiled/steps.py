@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import takewhile
@@ -18,7 +20,7 @@ from headway.dataflow.expr import Call, Column, Expr, conjuncts
 from headway.dataflow.graph import Expand, Filter, Project, Relation, StaticJoin, Watermark
 from headway.kernels.api import Chain
 from headway.kernels.compiled import layout
-from headway.kernels.compiled.aggregation import AggregationPlan, write_aggregation
+from headway.kernels.compiled.aggregation import AggregationPlan, write_aggregation, write_approach, write_hash
 from headway.kernels.compiled.emitter import Emitter, Ref, Scope
 from headway.kernels.compiled.expansion import expanded
 from headway.kernels.compiled.lookup import write_lookup
@@ -52,6 +54,8 @@ class _Writer:
         """What is written; the leading filter may be cut in two."""
         self.selects = False
         """True iff blocks are reduced to a selection of their rows."""
+        self.ahead = False
+        """True iff the hashes of a block's keys may be computed before the rest."""
         self.emitter = Emitter(nullable)
         self.aggregation = like
         self.output: OutputPlan | None = None
@@ -66,12 +70,41 @@ class _Writer:
         with emitter.block(f"for begin in range(header[{layout.FROM}], rows, {layout.BLOCK}):"):
             emitter.line(f"end = min(begin + {layout.BLOCK}, rows)")
             done = self._leading(scope)
-            with emitter.block("for j in range(selected):" if self.selects else "for i in range(begin, end):"):
-                if self.selects:
-                    emitter.line("i = load_i32(selection, j)")
+            self._hash_ahead(done, scope)
+            with self._rows():
                 self._full_check()
                 self._steps(done, self._after(scope, done))
         self._finish()
+
+    @contextmanager
+    def _rows(self) -> Iterator[None]:
+        """A loop over the rows of the block that are left."""
+        with self.emitter.block("for j in range(selected):" if self.selects else "for i in range(begin, end):"):
+            if self.selects:
+                self.emitter.line("i = load_i32(selection, j)")
+            yield
+
+    @property
+    def _place(self) -> str:
+        """The row's number among those of the loop."""
+        return "j" if self.selects else "i - begin"
+
+    def _hash_ahead(self, done: int, scope: Scope) -> None:
+        """Write a pass over the block in which keys are hashed and their groups' memory is asked for, if every row that
+        is left has a group and finding its keys cannot fail."""
+        emitter, aggregate, rest = self.emitter, self.chain.aggregate, self.steps[done:]
+        if not (aggregate and aggregate.keys and all(isinstance(step, Project | Watermark) for step in rest)):
+            return
+        with emitter.attempt() as attempt:
+            emitter.line(f"ahead = groups > {layout.FAR} and key_range == 0")
+            with emitter.block("if ahead:"):
+                with self._rows():
+                    write_hash(aggregate, emitter, self._after(scope, len(self.steps)), self.aggregation, self._place)
+                with self._rows():
+                    write_approach(emitter, self._place)
+        self.ahead = not attempt.raises
+        if self.ahead:
+            attempt.keep()
 
     def _finish(self) -> None:
         groups = [f"header[{layout.GROUPS}] = groups"] if self.chain.aggregate else []
@@ -222,7 +255,8 @@ class _Writer:
 
     def _end(self, scope: Scope) -> None:
         if self.chain.aggregate is not None:
-            self.aggregation = write_aggregation(self.chain.aggregate, self.emitter, scope, self.aggregation)
+            ahead = self._place if self.ahead else None
+            self.aggregation = write_aggregation(self.chain.aggregate, self.emitter, scope, self.aggregation, ahead)
             return
         steps: tuple[Any, ...] = self.chain.steps
         one_to_one = all(isinstance(s, Project | Watermark) or _keeps_all(s) for s in steps)

@@ -46,6 +46,16 @@ def _store(memory: ir.Type, value: ir.Type) -> Operation:
     return Operation(None, (I64, I64, value), write)
 
 
+def _prefetch(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+    """Asks for the memory at an address, which need not be there: it will be read and written soon."""
+    pointer, flag = builder.inttoptr(args[0], ir.IntType(8).as_pointer()), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [pointer.type, flag, flag, flag])
+    read, near, data = (ir.Constant(flag, value) for value in (0, 3, 1))
+    return builder.call(
+        builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind), [pointer, read, near, data]
+    )
+
+
 def _overflow(name: str) -> Operation:
     """Whether a 64-bit operation leaves the range: the processor's own flag."""
     return Operation(I1, (I64, I64), lambda builder, args: builder.extract_value(getattr(builder, name)(*args), 1))
@@ -81,6 +91,7 @@ OPERATIONS = {
     "store_i64": _store(I64, I64),
     "store_f32": _store(F32, F32),
     "store_f64": _store(F64, F64),
+    "prefetch": Operation(None, (I64,), _prefetch),
     "add_overflows": _overflow("sadd_with_overflow"),
     "sub_overflows": _overflow("ssub_with_overflow"),
     "mul_overflows": _overflow("smul_with_overflow"),
