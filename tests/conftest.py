@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 import headway
 from headway.errors import HeadwayError
 from headway.java import ensure_java
-from headway.session import slots
+from headway.session import NODE_DAEMON, slots
 from kafka_broker import Broker, Unavailable
 
 ROOT = Path(__file__).parents[1]
@@ -79,6 +79,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.session.timeZone", "America/New_York")
+        .config("spark.python.daemon.module", NODE_DAEMON)
         # Nodes on a cluster need what tests share with the benchmarks.
         .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
         .getOrCreate()

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("headway")
 _LEFT_TO_SPARK = 2
+NODE_DAEMON = "headway.node.daemon"
+"""For `spark.python.daemon.module`, where all of Spark's machines have Headway: nodes then start at once."""
 _running: dict[str, Headway] = {}
 
 
@@ -163,6 +165,7 @@ def _local_session(nodes: int) -> SparkSession:
     ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{nodes + _LEFT_TO_SPARK}]").appName("headway")
+    builder = builder.config("spark.python.daemon.module", NODE_DAEMON)
     return builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
 
 

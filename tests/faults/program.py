@@ -16,13 +16,15 @@ from pyspark.sql import functions as F
 
 import headway
 from headway.java import ensure_java
+from headway.session import NODE_DAEMON
 
 SCHEMA = "k bigint, v bigint"
 
 
 def main(source: str, output: str, checkpoints: str, result: str | None) -> None:
     ensure_java()
-    spark = SparkSession.builder.master("local[4]").config("spark.ui.enabled", "false").getOrCreate()
+    builder = SparkSession.builder.master("local[4]").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.python.daemon.module", NODE_DAEMON).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     hw = headway.start(spark, nodes=2, conf={"headway.checkpointInterval": "300 ms", "headway.compile": "never"})
     rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 2).parquet(source)

@@ -47,7 +47,7 @@ def windowed(number: int = 3, latency: float | None = 0.5) -> list[str]:
     lines = [header_line("counts", number, latency, 2, stages)]
     for i in range(16):
         node, t, rows = i % 2, BASE + 0.25 + i // 2 * 0.5, 100 + 50 * (i % 3)
-        lines.append(run_line(Run(node, number, 0, t + 0.1, 0.001, rows, None, t, "poll")))
+        lines.append(run_line(Run(node, number, 0, t + 0.125, 0.001, rows, None, t, "poll")))
         lines.append(run_line(Run(node, number, 1, t + 0.2, 0.002 + rows * 1e-5, rows, at(t - BASE - 0.01), t, "rows")))
         lines.append(run_line(Run(node, number, 1, t + 0.2, 0.0005, 0, at(t - BASE - 0.01), t, "mark")))
         if i % 4 == 3:
@@ -67,7 +67,7 @@ def test_arrivals_costs_and_topology_are_those_recorded(tmp_path: Path) -> None:
     (job,) = scenario.jobs
     assert (job.name, job.latency, job.group) == ("counts 3", 0.5, "ls")
     source, chain, merge, sink = job.stages
-    assert source.arrivals.points[0][:2] == ((0.25, 100, 240_000, POLL), (0.75, 200, 740_000, POLL))  # type: ignore[union-attr]
+    assert source.arrivals.points[0][:2] == ((0.375, 100, 240_000, POLL), (0.75, 200, 740_000, POLL))  # type: ignore[union-attr]
     assert (chain.kind, merge.kind, sink.kind) == ("window", "merge", "regular")
     assert (chain.edge, merge.edge, sink.parallelism, sink.nodes) == ("forward", "key", 1, (0,))
     assert chain.cost.message == pytest.approx(0.002)
@@ -94,6 +94,22 @@ def test_polls_cost_what_they_cost(tmp_path: Path) -> None:
     result = run(load(write(tmp_path, lines)), "fifo")
     assert list(result.jobs["pass 1"].latency.round(6)) == [0.12, 0.32]
     assert result.group("ba").met is None
+
+
+def test_a_backlog_from_before_the_record_is_there_when_it_begins(tmp_path: Path) -> None:
+    """Bulk that came long ago is read while urgent rows come: they meet in the replay as they met in the nodes."""
+    stages = [stage(0, None), stage(1, 0)]
+    lines = [header_line("bulk", 1, None, 1, stages), header_line("urgent", 2, 0.1, 1, stages)]
+    for i in range(40):
+        lines.append(run_line(Run(0, 1, 0, BASE + i / 10, 0.05, 5, None, BASE - 60 + i / 100, "poll")))
+        lines.append(run_line(Run(0, 1, 1, BASE + i / 10 + 0.05, 0.05, 5, None, BASE - 60 + i / 100, "rows")))
+    for i in range(4):
+        lines.append(run_line(Run(0, 2, 0, BASE + i + 0.5, 0.001, 5, None, BASE + i + 0.4, "poll")))
+        lines.append(run_line(Run(0, 2, 1, BASE + i + 0.6, 0.001, 5, None, BASE + i + 0.4, "rows")))
+    scenario = load(write(tmp_path, lines))
+    assert scenario.seconds == 4.0
+    slow, fast = (run(scenario, policy).jobs["urgent 2"].latency.min() for policy in ("fifo", "llf"))
+    assert slow > 0.1 > 2 * fast
 
 
 def test_stages_above_those_that_are_polled_are_left_out(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_simulator_and_reality_rank_the_policies_alike(tmp_path: Path) -> None:
     """In overload deadlines win by far; what is nearer than that may fall either way."""
     out = tmp_path / "replay.jsonl"
     command = [sys.executable, "-m", "bench", "cameo", "replay", "--real", "--seconds", "5", "--json", str(out)]
-    command += ["--capacity", "40e6"]  # more than two cores take: to measure it takes longer than all the rest
+    command += ["--capacity", "80e6"]  # more than any two cores take: to measure it takes longer than all the rest
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "."])}
     subprocess.run([*command, "--policies", "fifo,llf"], cwd=ROOT, env=environment, check=True, timeout=300)
     results = [CameoResult(**json.loads(line)) for line in out.read_text().splitlines()]

@@ -15,13 +15,17 @@ SWITCH = 0.0002
 loop waits 5 ms for it, each time that a kernel has let it go."""
 
 
+def prepare() -> None:
+    """Import what deployments bring objects of: then, it would hold up the queries that run already."""
+    for module in ("headway.connectors.sinks", "headway.connectors.sources", "headway.kernels.expressions"):
+        importlib.import_module(module)
+
+
 def run_node(config: NodeConfig) -> None:
     """Run a node until it is told to end."""
     keep_memory()
     sys.setswitchinterval(SWITCH)
-    # Deployments bring objects of these; importing them then would hold up the queries that run already.
-    for module in ("headway.connectors.sinks", "headway.connectors.sources", "headway.kernels.expressions"):
-        importlib.import_module(module)
+    prepare()
     kind = Node
     if thread_per_operator(config.conf):
         # For experiments alone: others need not load it.

@@ -85,11 +85,12 @@ def read_trace(path: str | Path) -> Scenario:
         raise InvalidOption(f"cannot read the trace {path}: {error.strerror}; name a file that is there") from None
     if not queries:
         raise InvalidOption(f"{path} has no query with a poll; record while sources bring rows")
-    times = [run.t for query in queries for run in query.polls()]
+    begun = min(run.start for query in queries for runs in query.runs.values() for run in runs)
+    times = [max(run.t, begun) for query in queries for run in query.polls()]
     base = floor(min(times))
     end = max(times) - base
     cluster = Cluster(max(query.nodes for query in queries), max(query.workers for query in queries))
-    jobs = tuple(_job(query, base) for query in queries)
+    jobs = tuple(_job(query, base, begun) for query in queries)
     return Scenario(path.name.removesuffix(".jsonl"), jobs, cluster, seconds=floor(end) + 1.0)
 
 
@@ -130,11 +131,11 @@ def _nodes(placement: Any, nodes: int) -> tuple[int, ...]:
     return tuple(placement)
 
 
-def _job(query: Traced, base: int) -> Job:
+def _job(query: Traced, base: int, begun: float) -> Job:
     sources = query.polled()
     kept = sorted(_below(query, sources))
     stages = tuple(
-        _source(query, stage, base) if stage.id in sources else _stage(query, stage, base, kept)
+        _source(query, stage, base, begun) if stage.id in sources else _stage(query, stage, base, kept)
         for stage in query.stages
         if stage.id in kept
     )
@@ -151,25 +152,27 @@ def _below(query: Traced, sources: Sequence[int]) -> set[int]:
     return found
 
 
-def _source(query: Traced, stage: TracedStage, base: int) -> StageSpec:
+def _source(query: Traced, stage: TracedStage, base: int, begun: float) -> StageSpec:
     seen = _event_times(query, stage.id)
     polls: dict[int, list[Run]] = {node: [] for node in stage.nodes}
     for run in sorted(query.of(stage.id), key=lambda run: run.t):
         if run.kind == "poll":
             polls[run.node].append(run)
     more = sum(_marks(query.of(other.id), other.windows)[1] for other in query.stages) / len(query.polls())
-    points = tuple(tuple(_points(runs, seen, base, more)) for runs in polls.values())
+    points = tuple(tuple(_points(runs, seen, base, begun, more)) for runs in polls.values())
     # A source's operators are scheduled if they have a cost; what polls took takes its place.
     return StageSpec(str(stage.id), "source", len(points), arrivals=Recorded(points), nodes=tuple(polls))
 
 
 def _points(
-    runs: list[Run], seen: dict[tuple[int, float], int], base: int, more: float
+    runs: list[Run], seen: dict[tuple[int, float], int], base: int, begun: float, more: float
 ) -> Iterator[tuple[float, int, int, float]]:
-    """A source operator's arrivals, and what its polls took, each with `more` for the marks that it caused."""
+    """A source operator's arrivals, and what its polls took, each with `more` for the marks that it caused.
+
+    What came before the record began waits when it begins: else a backlog would be worked off before the rest comes."""
     times = [run.p if run.p is not None else seen.get((run.node, run.t), round(run.t * 1e6)) for run in runs]
     for run, p in zip(runs, accumulate(times, max), strict=True):
-        yield run.t - base, max(1, run.rows), p - base * 1_000_000, run.seconds + more
+        yield max(run.t, begun) - base, max(1, run.rows), p - base * 1_000_000, run.seconds + more
 
 
 def _event_times(query: Traced, source: int) -> dict[tuple[int, float], int]:
