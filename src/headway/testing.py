@@ -114,7 +114,7 @@ class MemoryStream:
         """The stream, from its first row on."""
         self._spark.dataSource.register(MemoryStreamSource)
         reader = self._spark.readStream.format(FORMAT).schema(self.schema)
-        options = {"directory": self._directory, "partitions": len(self._files), "headway.pollInterval": 0.002}
+        options = {"directory": self._directory, "partitions": len(self._files)}
         return reader.options(**{key: str(value) for key, value in options.items()}).load()
 
     def addData(self, *rows: Any, partition: int | None = None) -> None:

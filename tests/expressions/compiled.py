@@ -26,11 +26,13 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from headway.dataflow.expr import Call, Column, Expr, Literal
 from headway.dataflow.graph import Project, Source
 from headway.dataflow.types import Field
+from headway.gateway import jvm_class
 from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import compile_now, why_not
 from headway.kernels.expressions import RowError
 
 Rows = Sequence[tuple[Any, ...]]
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _FAILURES = 8  # rows per expression that are tried one by one
 _TOGETHER = 12  # expressions of one kernel
 
@@ -92,15 +94,12 @@ def _cases(frame: DataFrame, exprs: Sequence[str]) -> list[_Case]:
 
 def _tried(spark: SparkSession, text: str) -> ClassicColumn:
     """struct(text), null where Spark fails to compute it."""
-    jvm: Any = spark._jvm
-    utilities, catalyst = (
-        jvm.org.apache.spark.sql.classic.ExpressionUtils,
-        jvm.org.apache.spark.sql.catalyst.expressions,
-    )
+    utilities = jvm_class(spark, "org.apache.spark.sql.classic.ExpressionUtils")
+    nullable, tried = (jvm_class(spark, f"{_EXPRESSIONS}.{name}") for name in ("KnownNullable", "TryEval"))
     # Arrow has no null struct whose field may not be null.
-    value = ClassicColumn(utilities.column(catalyst.KnownNullable(utilities.expression(F.expr(text)._jc))))
+    value = ClassicColumn(utilities.column(nullable(utilities.expression(F.expr(text)._jc))))
     inside = utilities.expression(F.struct(value.alias("value"))._jc)
-    return ClassicColumn(utilities.column(catalyst.TryEval(inside)))
+    return ClassicColumn(utilities.column(tried(inside)))
 
 
 def _source(schema: T.DataType) -> Source:
