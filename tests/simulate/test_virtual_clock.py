@@ -183,6 +183,19 @@ def test_what_came_in_the_warm_up_does_not_count() -> None:
     assert group.utilisation == pytest.approx(0.5)
 
 
+def test_a_rate_counts_the_work_on_rows_and_not_how_many_wait_half_done() -> None:
+    """Two stages of equal cost in an overload: who reads ahead, as deadlines do until a window ends, does no more."""
+    cost, window = Cost(row=1e-5), Window(10.0)
+    collect = StageSpec("collect", "window", 4, cost, window=window), StageSpec("merge", "merge", window=window)
+    arrivals = Arrivals(rate=5.0, rows=1000)
+    stages = (StageSpec("source", "source", 4, arrivals=arrivals), StageSpec("parse", "regular", 4, cost), *collect)
+    job = Job("bulk", stages, 3600.0, count=5)
+    scenario = Scenario("overload", (job,), seconds=20.0, warm_up=5.0)
+    groups = {policy: run(scenario, policy).groups[0] for policy in ("llf", "fifo", "orleans")}
+    assert groups["llf"].rows > 1.05 * groups["fifo"].rows
+    assert [group.rows_per_s for group in groups.values()] == [pytest.approx(5e4, rel=0.002)] * 3
+
+
 def test_jobs_start_and_end() -> None:
     job = Job("job", (source(rate=1.0), StageSpec("work")), start=2.0, end=4.0)
     assert list(run(Scenario("later", (job,), seconds=10.0)).jobs["job"].time) == [2.0, 3.0]

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
@@ -52,6 +52,8 @@ class Measured:
     the operator it came from."""
     reads: list[Counter[int]]
     """Per job: rows of the source taken by its first stage, by second."""
+    work: list[defaultdict[int, float]]
+    """Per job: seconds that its runs took, without what scheduling took, by second."""
     busy: dict[int, float] = field(default_factory=dict)
     """Seconds that workers worked, by second of the simulation."""
     runs: int = 0
@@ -84,7 +86,12 @@ class Engine:
         """What workers worked in this second."""
         self._runs = 0
         self._choosing: list[_Node] = []
-        self.measured = Measured([[] for _ in jobs], [Counter() for _ in jobs], timeline=[] if timeline else None)
+        self.measured = Measured(
+            [[] for _ in jobs],
+            [Counter() for _ in jobs],
+            [defaultdict(float) for _ in jobs],
+            timeline=[] if timeline else None,
+        )
 
     def run(self) -> Measured:
         """Until nothing is left to do, or the end if nothing is to be drained."""
@@ -180,6 +187,7 @@ class Engine:
         self._acknowledge(operator, channel, now - overhead - seconds - message.since, worker)
         if channel.counts:
             self.measured.reads[operator.job][int(now)] += message.what.weight
+        self.measured.work[operator.job][int(now)] += seconds
         self._worked += seconds + overhead
         self._runs += 1
         self._offer(operator, worker)

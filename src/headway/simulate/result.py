@@ -26,7 +26,8 @@ _COLUMNS = (
 @dataclass(frozen=True)
 class Group:
     """The jobs of one group under one policy. Latency and `met` (None: no target) are of results whose last event came
-    in the measured time; rates are of that time. `latency_ms` is empty if there was no result."""
+    in the measured time; rates are of that time. `rows` were read in it; in `rows_per_s` a row counts by the part of
+    its work that was done in it. `latency_ms` is empty if there was no result."""
 
     workload: str
     system: str
@@ -47,7 +48,8 @@ class Group:
 @dataclass(frozen=True)
 class JobResult:
     """One job's series: `time` when each result came out, `arrival` of the last event it needed, `p` its event time in
-    microseconds, `rows` of the source that it stands for; and rows read by second of the simulation."""
+    microseconds, `rows` of the source that it stands for; and by second of the simulation, rows read and seconds that
+    its runs took."""
 
     name: str
     group: str
@@ -56,11 +58,22 @@ class JobResult:
     p: NDArray[np.int64]
     rows: NDArray[np.int64]
     reads: dict[int, int]
+    work: dict[int, float]
 
     @property
     def latency(self) -> NDArray[np.float64]:
         """Seconds."""
         return self.time - self.arrival
+
+    def rows_done(self, seconds: range) -> float:
+        """Rows by the work that was done in these seconds: a row that was read and waits half done counts half.
+
+        Policies differ in how many such rows they let wait, and in when: where they are many, rows read tell of that
+        rather than of what was done."""
+        work = sum(self.work.values())
+        if not work:
+            return sum(self.reads.get(second, 0) for second in seconds)
+        return sum(self.reads.values()) * sum(self.work.get(second, 0.0) for second in seconds) / work
 
 
 @dataclass(frozen=True)
@@ -97,7 +110,7 @@ def _series(job: Built, measured: Measured, number: int) -> JobResult:
     time, arrival, p, rows, _ = zip(*measured.results[number], strict=True) if measured.results[number] else ((),) * 5
     return JobResult(
         job.name, job.spec.group, np.array(time, float), np.array(arrival, float), np.array(p, np.int64),
-        np.array(rows, np.int64), dict(sorted(measured.reads[number].items())),
+        np.array(rows, np.int64), dict(sorted(measured.reads[number].items())), dict(measured.work[number]),
     )  # fmt: skip
 
 
@@ -121,9 +134,10 @@ def _group(
     latencies = {job.name: _measured_latency(scenario, series[job.name]) for job in jobs}
     whole = range(int(scenario.warm_up), max(int(scenario.warm_up) + 1, int(scenario.seconds)))
     rows = sum(count for job in jobs for second, count in series[job.name].reads.items() if second in whole)
+    done = sum(series[job.name].rows_done(whole) for job in jobs)
     return Group(
         scenario.name, "simulator", policy, name, scenario.x, len(jobs), _offered(scenario, jobs) / seconds,
-        rows / len(whole), _percentiles(np.concatenate(list(latencies.values()))), _met(jobs, latencies), seconds, rows,
+        done / len(whole), _percentiles(np.concatenate(list(latencies.values()))), _met(jobs, latencies), seconds, rows,
         all(right[job.name] for job in jobs), utilisation,
     )  # fmt: skip
 
