@@ -51,7 +51,7 @@ def failing(where: str) -> Policy:
 
     class BadQueue(PriorityQueue):
         def pop(self, now: float, worker: int = 0) -> Any:
-            if self._number > 20:
+            if self._number > 2:
                 raise RuntimeError("no idea whose turn it is")
             return super().pop(now, worker)
 
