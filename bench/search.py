@@ -1,13 +1,23 @@
-"""Finding the highest rate that a system follows, and how it does at 80 % of it. The same for every system."""
+"""Finding the highest rate that a system follows, and how it does at 80 % of it. The same for every system.
+
+A machine that is a guest of others' loses its processors for whole tenths of a second at times, and then any system is
+late. So the run at 80 % is repeated while too much of it was stolen; the one that lost least counts, and says how much.
+"""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bench.cpu import stolen
 from bench.report import Result
 
 LOAD = 0.8
+TRIES = 3
+DISTURBED = 0.01
+"""Part of the processors' time."""
 
 
 @dataclass
@@ -72,11 +82,26 @@ def measure(
         return _result(workload, system, queries, only, only)
     most = highest(run, guess, seconds, say)
     say(f"{system}: highest {most.rate / 1e6:.2f} M rows/s per query; now at {LOAD:.0%} of it")
-    loaded = _tell(run(int(most.rate * LOAD), seconds), say)
-    return _result(workload, system, queries, most, loaded)
+    loaded, lost = _undisturbed(lambda: _tell(run(int(most.rate * LOAD), seconds), say), say)
+    return _result(workload, system, queries, most, loaded, lost)
 
 
-def _result(workload: str, system: str, queries: int, most: Trial, loaded: Trial) -> Result:
+def _undisturbed(run: Callable[[], Trial], say: Callable[[str], None]) -> tuple[Trial, float]:
+    """The run of which the host took least, and which part of the processors' time that was."""
+    tried: list[tuple[Trial, float]] = []
+    while len(tried) < TRIES and not (tried and tried[-1][1] <= DISTURBED):
+        began, before = time.monotonic(), stolen()
+        trial = run()
+        lost = (stolen() - before) / (time.monotonic() - began) / (os.cpu_count() or 1)
+        say(
+            f"    {lost:.1%} of the processors' time was stolen meanwhile; p99 {trial.latency_ms.get('p99', 0.0):,.1f} ms"
+        )
+        tried.append((trial, lost))
+    return min(tried, key=lambda one: one[1])
+
+
+def _result(workload: str, system: str, queries: int, most: Trial, loaded: Trial, lost: float | None = None) -> Result:
+    told = {} if lost is None else {"stolen": lost}
     return Result(
         workload,
         system,
@@ -87,5 +112,5 @@ def _result(workload: str, system: str, queries: int, most: Trial, loaded: Trial
         most.seconds,
         most.rows,
         most.correct and loaded.correct,
-        {"latency_at_rows_per_s": float(loaded.rate * queries)},
+        {"latency_at_rows_per_s": float(loaded.rate * queries)} | told,
     )
