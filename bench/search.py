@@ -93,9 +93,8 @@ def _undisturbed(run: Callable[[], Trial], say: Callable[[str], None]) -> tuple[
         began, before = time.monotonic(), stolen()
         trial = run()
         lost = (stolen() - before) / (time.monotonic() - began) / (os.cpu_count() or 1)
-        say(
-            f"    {lost:.1%} of the processors' time was stolen meanwhile; p99 {trial.latency_ms.get('p99', 0.0):,.1f} ms"
-        )
+        p99 = trial.latency_ms.get("p99", 0.0)
+        say(f"    {lost:.1%} of the processors' time was stolen meanwhile; p99 {p99:,.1f} ms")
         tried.append((trial, lost))
     return min(tried, key=lambda one: one[1])
 
