@@ -14,6 +14,8 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+import llvmlite.binding as llvm
+
 from headway.kernels.native.assemble import Function, assembled, loaded
 from headway.kernels.native.translate import LIBRARY
 
@@ -33,8 +35,6 @@ def directory() -> Path:
 
 @cache
 def _version() -> str:
-    import llvmlite.binding as llvm
-
     text = b"".join(Path(__file__).with_name(name).read_bytes() for name in _TRANSLATION)
     features = llvm.get_host_cpu_features().flatten()
     salt = hashlib.sha256(text + features.encode()).hexdigest()[:12]
