@@ -1,5 +1,7 @@
 """The search for the highest rate, over systems that are functions of the rate."""
 
+import os
+
 import pytest
 
 from bench.search import Trial, highest, measure
@@ -47,3 +49,29 @@ def test_latency_is_that_at_four_fifths() -> None:
     assert result.latency_ms["p99"] == pytest.approx(0.8 * result.offered_rows_per_s / 2 / 1e6, rel=1e-3)
     fixed = measure("w", "s", 1, "1000", 5.0, System(10).run, 500_000, silent)
     assert (fixed.offered_rows_per_s, fixed.rows_per_s) == (1000.0, 10)
+
+
+def test_a_disturbed_run_is_repeated_and_the_least_disturbed_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three, whose processors lost much, less and most, the second; whatever their latencies are."""
+    counted = iter([0.0, 100.0, 100.0, 150.0, 150.0, 350.0])
+    monkeypatch.setattr("bench.search.stolen", lambda: next(counted))
+    monkeypatch.setattr("bench.search.time.monotonic", iter(range(0, 600, 100)).__next__)
+    p99 = iter([1.0, 3.0, 2.0])
+
+    def run(rate: int, seconds: float) -> Trial:
+        loaded = rate == int(0.8 * found.rate)
+        return Trial(rate, rate, 1, seconds, rate <= 1_000_000, {"p99": next(p99) if loaded else 9.0}, True)
+
+    found = highest(System(1_000_000).run, 1_000_000, 20.0, silent)
+    result = measure("w", "s", 1, "max", 20.0, run, 1_000_000, silent)
+    assert result.latency_ms == {"p99": 3.0}
+    assert result.settings["stolen"] == pytest.approx(0.5 / (os.cpu_count() or 1))
+
+
+def test_an_undisturbed_run_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.search.stolen", lambda: 0.0)
+    before, system = System(1_000_000), System(1_000_000)
+    highest(before.run, 1_000_000, 20.0, silent)
+    result = measure("w", "s", 1, "max", 20.0, system.run, 1_000_000, silent)
+    assert system.trials == before.trials + 1
+    assert result.settings["stolen"] == 0.0
