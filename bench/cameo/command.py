@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, help="length of each measured run on real nodes")
     parser.add_argument("--capacity", type=float, help="rows/s of bulk jobs that the real nodes take; else measured")
     parser.add_argument("--policies", help="by commas, instead of the figure's own")
+    parser.add_argument("--points", help="horizontal values by commas, of those that the figure has on real nodes")
     parser.add_argument("--real", action="store_true", help="real nodes only")
     parser.add_argument("--simulate", action="store_true", help="the simulator only")
 
@@ -50,7 +51,8 @@ def _real(figure: Figure, options: argparse.Namespace) -> list[CameoResult]:
     if figure.real is None:
         return []
     seconds = options.seconds or figure.seconds
-    trials = Trials(f"cameo-{options.figure}", seconds, _say, capacity=options.capacity)
+    points = options.points.split(",") if options.points else None
+    trials = Trials(f"cameo-{options.figure}", seconds, _say, capacity=options.capacity, points=points)
     try:
         figure.real(trials, choices(_policies(figure, options)))
     finally:

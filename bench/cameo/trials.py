@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -49,6 +49,7 @@ class Trials:
         say: Callable[[str], None],
         nodes: int = 2,
         capacity: float | None = None,
+        points: Sequence[str] | None = None,
     ) -> None:
         self.workload = workload
         self.seconds = seconds
@@ -56,6 +57,8 @@ class Trials:
         self.nodes = nodes
         self._capacity = capacity
         """Of bulk jobs, if it is known."""
+        self._points = points
+        """The horizontal values that are asked for; None: all."""
         self.results: list[CameoResult] = []
 
     @cached_property
@@ -87,6 +90,8 @@ class Trials:
         of the same arrivals from their beginning. Results are kept in `results`."""
         chosen = {name: make_policy(policy, conf) for name, (policy, conf) in policies.items()}
         for turn, point in enumerate(points):
+            if self._points is not None and str(point.x) not in self._points:
+                continue
             names = list(chosen)
             rotated = {name: chosen[name] for name in names[turn % len(names) :] + names[: turn % len(names)]}
             groups = self._alone(point, rotated) if alone else self._together(point, rotated)
