@@ -19,6 +19,8 @@ from headway.connectors.api import Filled, Polled, filled
 
 TIME = pa.timestamp("us", "UTC")
 _NEVER = 1 << 62
+Columns = tuple[int, ...] | None
+"""Which columns of a source are read; None: all."""
 
 
 class Leg(NamedTuple):
@@ -88,8 +90,10 @@ class NumberedPartition:
 
     schema: pa.Schema
 
-    def __init__(self, position: dict[str, Any]) -> None:
+    def __init__(self, position: dict[str, Any], columns: Columns = None) -> None:
         self._at = dict(position)
+        if columns is not None:
+            self.schema = pa.schema([self.schema.field(i) for i in columns])
         self._pace = Pace(position["rate"], position["t0_us"])
         self.step: int = position["step"]
         self._leg, self._leg_end = self._pace.leg(position["next"])
@@ -161,10 +165,17 @@ class NumberedInline:
 
     replayable = True
 
-    def __init__(self, opened: type[NumberedPartition], options: dict[str, str], numbers: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        opened: type[NumberedPartition],
+        options: dict[str, str],
+        numbers: tuple[str, ...],
+        columns: Columns = None,
+    ) -> None:
         self._opened = opened
         self._options = options
         self._numbers = numbers
+        self._columns = columns
 
     def partitions(self, nodes: int, restored: Sequence[Any] | None, now: float) -> list[Any]:
         if restored is not None:
@@ -175,7 +186,11 @@ class NumberedInline:
         return [{**begin, "next": k} for k in range(nodes)]
 
     def open(self, position: dict[str, Any]) -> NumberedPartition:
-        return self._opened(position)
+        return self._opened(position, self._columns)
+
+    def narrowed(self, columns: tuple[int, ...]) -> NumberedInline:
+        """Columns that nobody reads are not made, here as in the peers."""
+        return NumberedInline(self._opened, self._options, self._numbers, columns)
 
 
 class NumberedSource(DataSource):

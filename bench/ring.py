@@ -12,15 +12,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bench.numbered import TIME, Leg, NumberedPartition, times
+from bench.numbered import TIME, Columns, Leg, NumberedPartition, times
+
+EVENT_TIME = "event_time"
+"""The first column, which every row has anew."""
 
 
 class RingPartition(NumberedPartition):
     """A partition of a ring: every step-th row of the table, in the order in which this partition meets them."""
 
-    def __init__(self, position: dict[str, Any]) -> None:
-        super().__init__(position)
-        self._table = self._share(self.ring(position), position["next"] % self.step)
+    def __init__(self, position: dict[str, Any], columns: Columns = None) -> None:
+        super().__init__(position, columns)
+        ring = self.ring(position)
+        self._table = self._share(ring.select(self.replayed(ring)), position["next"] % self.step)
+
+    def replayed(self, ring: pa.Table) -> list[str]:
+        """The columns of the ring that are needed."""
+        return [name for name in self.schema.names if name != EVENT_TIME]
 
     @classmethod
     def ring(cls, position: dict[str, Any]) -> pa.Table:
@@ -34,9 +42,13 @@ class RingPartition(NumberedPartition):
         return ring.take((first + np.arange(turn * turns) * self.step) % ring.num_rows).combine_chunks().to_batches()[0]
 
     def columns(self, first: int, rows: int, leg: Leg) -> list[pa.Array]:
+        replayed = self._table.slice(self._row(first), rows).columns
+        return replayed if EVENT_TIME not in self.schema.names else [self._times(first, rows, leg), *replayed]
+
+    def _times(self, first: int, rows: int, leg: Leg) -> pa.Array:
         at = pa.allocate_buffer(rows * 8)
         times(first - leg.first, self.step, leg.start_us, leg.rate, np.frombuffer(at, np.int64))
-        return [pa.Array.from_buffers(TIME, rows, [None, at], 0), *self._table.slice(self._row(first), rows).columns]
+        return pa.Array.from_buffers(TIME, rows, [None, at], 0)
 
     def contiguous(self, first: int) -> int:
         return int(self._table.num_rows - self._row(first))

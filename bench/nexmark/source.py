@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from bench.nexmark.events import FIRST_ID, KINDS, REFERENCES, RING, expires, expires_sql, refer, ring
-from bench.numbered import TIME, Leg, NumberedInline, NumberedPartition, NumberedSource, times
+from bench.numbered import TIME, Columns, Leg, NumberedInline, NumberedPartition, NumberedSource, times
 from bench.ring import RingPartition
 
 _KINDS = list(KINDS)
@@ -28,13 +28,16 @@ def arrow_schema(kind: str) -> pa.Schema:
 class NexmarkPartition(RingPartition):
     """One partition of a kind, polled by a node; with `rows` there is an end."""
 
-    def __init__(self, position: dict[str, Any]) -> None:
+    def __init__(self, position: dict[str, Any], columns: Columns = None) -> None:
         self._kind = _KINDS[position["kind"]]
         self._rows = position["rows"]
         self.schema = arrow_schema(self._kind)
-        super().__init__(position)
-        self._references = REFERENCES[self._kind]
+        super().__init__(position, columns)
+        self._references = {n: one for n, one in REFERENCES[self._kind].items() if n in self.schema.names}
         self._choices = {name: one.choices(self._table) for name, one in self._references.items()}
+
+    def replayed(self, ring: pa.Table) -> list[str]:
+        return list(ring.schema.names)
 
     @classmethod
     def ring(cls, position: dict[str, Any]) -> pa.Table:
@@ -56,7 +59,7 @@ class NexmarkPartition(RingPartition):
         made = {"date_time": at} | {name: self._ids(name, first, begin, rows) for name in self._references}
         if self._kind != "bid":
             made["id"] = FIRST_ID + first + np.arange(rows) * self.step
-        if self._kind == "auction":
+        if "expires" in self.schema.names:
             made["expires"] = expires(at, drawn["length"].to_numpy(), leg.rate)
         return [
             pa.Array.from_buffers(field.type, rows, [None, pa.py_buffer(made[field.name])])

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pyarrow as pa
 
-from bench.numbered import TIME, FilledPartition, Leg, NumberedSource, times
+from bench.numbered import TIME, Columns, FilledPartition, Leg, NumberedSource, times
 
 ADS = 1000
 CAMPAIGNS = 100
@@ -64,22 +64,35 @@ def generate(
     begin: int,
     at: int,
     rate: int,
+    places: Any,
     out: Any,
     rows: int,
 ) -> None:
-    """Fill `rows` rows of `out` (8 columns) with the events first, first + step, …
+    """Fill `rows` rows of `out` with the events first, first + step, …: column i goes to `places[i]`, nowhere if that
+    is negative.
 
     The three patterns are those of a partition; they repeat every 1000, 5 and 3 of its events. Event number `begin` is
     due at `at`, and `rate` of them a second.
     """
     turn = first // step
-    times(first - begin, step, at, rate, out[0, :rows])
-    _random(first, step, seed, out[1, :rows], out[2, :rows])
-    _repeat(ads, turn, out[3, :rows])
-    _repeat(kinds, turn, out[4, :rows])
-    _repeat(events, turn, out[5, :rows])
-    out[6, :rows] = -1
-    out[7, :rows] = 0
+    if places[0] >= 0:
+        times(first - begin, step, at, rate, out[places[0], :rows])
+    if places[1] >= 0 and places[2] >= 0:
+        _random(first, step, seed, out[places[1], :rows], out[places[2], :rows])
+    elif places[1] >= 0:
+        _random(first, step, seed, out[places[1], :rows], np.empty(rows, np.int64))
+    elif places[2] >= 0:
+        _random(first, step, seed, np.empty(rows, np.int64), out[places[2], :rows])
+    if places[3] >= 0:
+        _repeat(ads, turn, out[places[3], :rows])
+    if places[4] >= 0:
+        _repeat(kinds, turn, out[places[4], :rows])
+    if places[5] >= 0:
+        _repeat(events, turn, out[places[5], :rows])
+    if places[6] >= 0:
+        out[places[6], :rows] = -1
+    if places[7] >= 0:
+        out[places[7], :rows] = 0
 
 
 def _pattern(first: int, step: int, period: int, added: int = 0) -> Any:
@@ -93,8 +106,10 @@ class YsbPartition(FilledPartition):
 
     schema = pa.schema([pa.field(name, type_) for name, type_ in zip(FIELDS, _TYPES, strict=True)])
 
-    def __init__(self, position: dict[str, Any]) -> None:
-        super().__init__(position)
+    def __init__(self, position: dict[str, Any], columns: Columns = None) -> None:
+        super().__init__(position, columns)
+        read = self.schema.names
+        self._places = np.array([read.index(name) if name in read else -1 for name in FIELDS])
         self._seed, self._drift = position["seed"], position["drift"] * 1_000_000
         self._t0 = position["t0_us"]
         first, kinds = position["next"], _pattern(position["next"], self.step, 3)
@@ -114,7 +129,7 @@ class YsbPartition(FilledPartition):
 
     def write(self, first: int, rows: int, leg: Leg, out: Any) -> None:
         kinds = self._kinds[self._phase(first) % 2]
-        generate(first, self.step, self._seed, self._ads, self._types, kinds, *leg, out, rows)
+        generate(first, self.step, self._seed, self._ads, self._types, kinds, *leg, self._places, out, rows)
 
 
 class YsbSource(NumberedSource):

@@ -114,6 +114,15 @@ def test_partitions_share_the_values_and_default_to_nodes():
     assert [v[:3] for v in values] == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
 
 
+@pytest.mark.parametrize("columns", [(0,), (1,), (1, 0)])
+def test_columns_of_it_are_those_of_the_whole(columns):
+    whole = open_remote(source_of("rate", "timestamp timestamp, value long", rowsPerSecond=700))
+    (position,) = whole.partitions(1, None, 50.0)
+    rows = whole.open(position).poll(52.0, 5000).batch
+    narrow = whole.narrowed(columns).open(position).poll(52.0, 5000).batch
+    assert narrow.equals(rows.select([rows.schema.names[i] for i in columns]))
+
+
 def test_far_values_and_times_do_not_overflow():
     source = open_remote(source_of("rate", SCHEMA, rowsPerSecond=2_000_000_000))
     position = {**source.partitions(1, None, 0.0)[0], "next": 6 * 10**17}

@@ -51,6 +51,24 @@ def test_rate_micro_batch(once: Runner, spark: SparkSession) -> None:
     assert all(ms == 1000 + value // 100 * 50 for value, ms in rows)
 
 
+@pytest.mark.parametrize(
+    "columns", [["count(*)"], ["sum(c) AS c", "max(upper(d)) AS d"], ["sum(p) AS p"], ["max(p) AS p", "min(a) AS a"]]
+)
+def test_columns_that_nobody_reads_change_nothing(
+    once: Runner, spark: SparkSession, tmp_path: Path, columns: list[str]
+) -> None:
+    schema, path = "a long, b string, c double, d string, p long", str(tmp_path / "in")
+    rows = spark.range(100).selectExpr("id AS a", "'b' AS b", "id / 4 AS c", "concat('d', id) AS d", "id % 3 AS p")
+    rows.write.partitionBy("p").parquet(path)
+
+    def summary(frame: Any) -> Any:
+        return frame.where("a % 7 > 1").selectExpr(*columns) if "a" in str(columns) else frame.selectExpr(*columns)
+
+    query = once.start(summary(spark.readStream.schema(schema).parquet(path)), output="complete")
+    query.processAllAvailable()
+    assert same(once.table(query)) == same(summary(spark.read.schema(schema).parquet(path)).collect())
+
+
 @pytest.mark.parametrize("format", ["parquet", "json", "csv"])
 def test_a_directory_that_grows(once: Runner, spark: SparkSession, tmp_path: Path, format: str) -> None:
     def grow(first: int) -> None:

@@ -13,12 +13,15 @@ from bench.ysb.workload import WINDOW_US, Ysb, campaign_ids, exact
 RATE, SEED, T0 = 777, 5, 1_700_000_004_000_000
 
 
-def events(partitions: int, seconds: float, drift: int = 0) -> pa.Table:
+def source(drift: int = 0) -> NumberedInline:
     options = {"rate": str(RATE), "seed": str(SEED), "t0_us": str(T0), "drift": str(drift)}
-    source = NumberedInline(YsbPartition, options, ("seed", "drift"))
+    return NumberedInline(YsbPartition, options, ("seed", "drift"))
+
+
+def events(partitions: int, seconds: float, drift: int = 0) -> pa.Table:
     batches = []
-    for position in source.partitions(partitions, None, now=0.0):
-        partition = source.open(position)
+    for position in source(drift).partitions(partitions, None, now=0.0):
+        partition = source(drift).open(position)
         while (polled := partition.poll(T0 / 1e6 + seconds, max_rows=97)) is not None:
             batches.append(polled.batch)
     return pa.Table.from_batches(batches).sort_by([("event_time", "ascending"), ("user_id", "ascending")])
@@ -29,6 +32,15 @@ def test_partitions_share_the_events_of_one() -> None:
     assert one.num_rows == 20 * RATE + 1
     assert events(3, 20.0).equals(one)
     assert len(set(zip(one["user_id"].to_pylist(), one["page_id"].to_pylist(), strict=True))) > 0.99 * one.num_rows
+
+
+@pytest.mark.parametrize("columns", [(0, 3, 5), (1,), (2, 4), (6, 7), (1, 2)])
+def test_columns_of_it_are_those_of_the_whole(columns: tuple[int, ...]) -> None:
+    (position,) = source().partitions(1, None, now=0.0)
+    rows, narrow = (one.open(position).poll(T0 / 1e6 + 3, 2000) for one in (source(), source().narrowed(columns)))
+    assert rows is not None
+    assert narrow is not None
+    assert narrow.batch.equals(rows.batch.select([rows.batch.schema.names[i] for i in columns]))
 
 
 def test_events_follow_their_definition() -> None:

@@ -139,8 +139,9 @@ def describe(stages: tuple[Stage, ...]) -> list[dict[str, str]]:
     described = []
     for stage in stages:
         if isinstance(stage, InlineStage | PlanStage):
-            schema = ", ".join(f"{f.name} {f.type.simpleString()}" for f in stage.source.schema)
-            described.append({"stage": str(stage.id), "source": stage.source.format, "schema": schema})
+            source = stage.source
+            schema = ", ".join(f"{f.name} {f.type.simpleString()}" for f in source.whole or source.schema)
+            described.append({"stage": str(stage.id), "source": source.format, "schema": schema})
         elif isinstance(stage, MergeStage):
             columns = ", ".join(f"{f.name} {f.type}" for f in partial_schema(stage.aggregate))
             functions = ", ".join(agg.function for agg in stage.aggregate.aggs)

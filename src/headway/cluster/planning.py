@@ -9,15 +9,14 @@ from typing import Any
 from headway.cluster.checkpoints import CheckpointStore, Manifest
 from headway.cluster.protocol import Deployment, SourcePlan
 from headway.cluster.target import Target
-from headway.connectors.api import ConsumedSource, InlineSource, PlannedSource
-from headway.connectors.sources import open_source
+from headway.connectors.api import Connector
+from headway.connectors.sources import open_sources
 from headway.dataflow.graph import Source
 from headway.dataflow.query import QuerySpec
-from headway.dataflow.stages import InlineStage, PlanStage, Stage, WatermarkPolicy, cut, has_watermark, sources
+from headway.dataflow.stages import InlineStage, PlanStage, Stage, WatermarkPolicy, cut, has_watermark
 from headway.errors import InvalidOption
 from headway.intervals import seconds
 
-Connector = InlineSource | PlannedSource | ConsumedSource
 SHORTEST_FLUSH = 0.001
 LONGEST_FLUSH = 0.1
 CHECKPOINT_INTERVAL = "2 seconds"
@@ -26,9 +25,9 @@ SHORTEST_CHECKPOINT = 0.1
 
 def plan_stages(spec: QuerySpec) -> tuple[tuple[Stage, ...], dict[Source, Connector]]:
     """The stages of a query and the connectors of its sources."""
-    connectors = {source: open_source(source) for source in sources(spec.plan)}
+    plan, connectors = open_sources(spec.plan)
     inline = frozenset(source for source, connector in connectors.items() if hasattr(connector, "partitions"))
-    return cut(spec.plan, inline, spec.output_mode, spec.watermarks), connectors
+    return cut(plan, inline, spec.output_mode, spec.watermarks), connectors
 
 
 def begin_at(

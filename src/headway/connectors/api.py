@@ -14,7 +14,7 @@ Physical times are seconds since the epoch (float).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -190,6 +190,18 @@ class ConsumedSource(Protocol):
         """Inside the thread of a node, which is number `node` of those that the query has."""
 
 
+Connector: TypeAlias = InlineSource | PlannedSource | ConsumedSource
+
+
+@runtime_checkable
+class Narrowing(Protocol):
+    """A source of any shape that need not make all of its columns."""
+
+    def narrowed(self, columns: tuple[int, ...]) -> Connector:
+        """The same source with these columns alone: positions in its schema, at least one, in their order. Positions
+        that it gives and takes are the same."""
+
+
 class SinkWriter(Protocol):
     """The part of a sink that runs in a node, one per operator. Unless `inline`, in a thread of its own."""
 
@@ -249,7 +261,7 @@ class Sink(Protocol):
 class SourceFactory(Protocol):
     """How a connector makes a source from a plan's leaf; checks options."""
 
-    def __call__(self, source: Source) -> InlineSource | PlannedSource | ConsumedSource: ...
+    def __call__(self, source: Source) -> Connector: ...
 
 
 class SinkContext(NamedTuple):

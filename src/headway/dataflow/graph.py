@@ -37,12 +37,14 @@ class Relation:
 class Source(Relation):
     """A stream's beginning. `options` as the user gave them, keys in lower case, sorted.
 
-    `payload` is the connector's own (for a Python data source, its pickled class), and is part of equality.
+    `payload` is the connector's own (for a Python data source, its pickled class), and is part of equality. `whole` is
+    not None iff the source gives fewer columns than it has: those of `schema` (see `pruning`).
     """
 
     format: str
     options: tuple[tuple[str, str], ...]
     payload: bytes = b""
+    whole: Schema | None = None
 
     def option(self, name: str, default: str | None = None) -> str | None:
         return dict(self.options).get(name.lower(), default)

@@ -10,7 +10,7 @@ used twice is then two plans that differ in columns alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -29,6 +29,16 @@ class Aligned(NamedTuple):
     relation: Relation
     one: Places
     other: Places
+
+
+def simplified(root: Relation) -> Relation:
+    """`root` with what is equal made the same object, and aligned aggregations computed once."""
+    return _interned(shared(_interned(root, {})), {})
+
+
+def _interned(relation: Relation, seen: dict[Relation, Relation]) -> Relation:
+    relation = relation.over([_interned(below, seen) for below in relation.inputs])
+    return seen.setdefault(relation, relation)
 
 
 def shared(root: Relation) -> Relation:
@@ -159,7 +169,7 @@ def _aggregations(one: Aggregate, other: Aggregate) -> Aligned | None:
     aggs: dict[AggCall, int] = {}
     places = []
     for relation, to in ((one, below.one), (other, below.other)):
-        mine = [_moved_call(call, to) for call in relation.aggs]
+        mine = [moved_call(call, to) for call in relation.aggs]
         for call, field in zip(mine, relation.schema[count:], strict=True):
             if call not in aggs:
                 aggs[call] = len(fields)
@@ -173,6 +183,7 @@ def _places(columns: Sequence[Column], to: Places) -> list[int]:
     return [to[column.index] for column in columns]
 
 
-def _moved_call(call: AggCall, places: Places) -> AggCall:
+def moved_call(call: AggCall, places: Mapping[int, int] | Places) -> AggCall:
+    """A call of columns that are at other places."""
     condition = None if call.filter is None else moved(call.filter, places)
     return replace(call, args=tuple(moved(arg, places) for arg in call.args), filter=condition)

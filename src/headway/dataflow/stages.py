@@ -35,7 +35,7 @@ from headway.dataflow.graph import (
     Union,
     Watermark,
 )
-from headway.dataflow.sharing import shared
+from headway.dataflow.sharing import simplified
 from headway.dataflow.user_code import EvalPython, MapBatches, runs_user_code
 from headway.kernels.api import Chain
 
@@ -222,7 +222,7 @@ def cut(
     In complete mode every emission is the whole result, so one operator merges all keys. Of several `watermarks` the
     least counts for all, or, with "max", the highest of those upstream.
     """
-    root = _intern(shared(_intern(root, {})), {})
+    root = simplified(root)
     builder = _Builder(inline, single_merge=output_mode == "complete")
     _count_uses(root, builder.uses, set())
     last = builder.stage_of(root)
@@ -245,12 +245,6 @@ def _with_marks(stages: list[Stage]) -> Iterator[Stage]:
         missing = [id for id in begin if heard[stage.id] and id not in heard[stage.id]]
         keeps_state = isinstance(stage, MergeStage | KeyedStage)
         yield replace(stage, inputs=stage.inputs + tuple(Edge(id, "marks") for id in missing)) if keeps_state else stage
-
-
-def _intern(relation: Relation, seen: dict[Relation, Relation]) -> Relation:
-    """`relation` with equal sub-plans made the same object."""
-    relation = relation.over([_intern(below, seen) for below in relation.inputs])
-    return seen.setdefault(relation, relation)
 
 
 def _count_uses(relation: Relation, uses: Counter[int], visited: set[int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from headway.connectors.sources import open_source
+from headway.connectors.sources import open_sources
 from headway.dataflow.graph import Relation
 from headway.dataflow.printing import tree
 from headway.dataflow.stages import ChainStage, KeyedStage, cut
@@ -16,12 +16,10 @@ from headway.kernels.api import Chain
 def explain(df: DataFrame) -> str:
     """The dataflow of `df` as a tree, and for every part whether it is compiled, interpreted or falls back, and why."""
     try:
-        query = lower(df)
-        for source in query.sources:
-            open_source(source)
+        plan, _ = open_sources(lower(df).plan)
     except UnsupportedPlan as unsupported:
         return _fallback(df, unsupported)
-    return tree(query.plan, _notes(query.plan).get)
+    return tree(plan, _notes(plan).get)
 
 
 def _fallback(df: DataFrame, unsupported: UnsupportedPlan) -> str:

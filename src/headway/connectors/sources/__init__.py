@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headway.connectors.api import ConsumedSource, InlineSource, PlannedSource
+from headway.connectors.api import Connector, Narrowing
 from headway.connectors.sources.files import FILE_FORMATS, open_files
 from headway.connectors.sources.kafka import open_kafka
 from headway.connectors.sources.python_source import open_python
 from headway.connectors.sources.rate import open_rate
 from headway.connectors.sources.rate_micro_batch import open_rate_micro_batch
 from headway.connectors.sources.text_socket import open_socket
-from headway.dataflow.graph import Source
+from headway.dataflow.graph import Relation, Source
+from headway.dataflow.pruning import pruned
+from headway.dataflow.stages import sources
 from headway.errors import UnsupportedPlan
 
 _FACTORIES: dict[str, Callable[[Source], Any]] = {
@@ -24,7 +26,7 @@ _FACTORIES: dict[str, Callable[[Source], Any]] = {
 }
 
 
-def open_source(source: Source) -> InlineSource | PlannedSource | ConsumedSource:
+def open_source(source: Source) -> Connector:
     """The source of a plan's leaf, its options checked; called in the driver, sent to the nodes.
 
     >>> from pyspark.sql import types as T
@@ -38,8 +40,17 @@ def open_source(source: Source) -> InlineSource | PlannedSource | ConsumedSource
     factory = open_python if source.payload else _FACTORIES.get(source.format.lower())
     if factory is None:
         raise UnsupportedPlan(f"source {source.format}")
-    opened: InlineSource | PlannedSource | ConsumedSource = factory(source)
+    opened: Connector = factory(source)
     return opened
 
 
-__all__ = ["open_source"]
+def open_sources(plan: Relation) -> tuple[Relation, dict[Source, Connector]]:
+    """A plan whose sources give what is read of them, where they are able to, and these sources."""
+    opened = {source: open_source(source) for source in sources(plan)}
+    able = {source: found for source, found in opened.items() if isinstance(found, Narrowing)}
+    plan, narrowed = pruned(plan, able)
+    narrow = {new: able[old].narrowed(columns) for new, (old, columns) in narrowed.items()}
+    return plan, {source: narrow[source] if source in narrow else opened[source] for source in sources(plan)}
+
+
+__all__ = ["open_source", "open_sources"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from headway.dataflow.graph import Source
 from headway.dataflow.types import arrow_schema
 from headway.errors import InvalidOption
 
+VALUE = "value"
 _INT64_MAX = 2**63 - 1
 _UNBOUNDED = 2**63 - 1
 _MICROS = np.uint64(1000)
@@ -114,7 +115,9 @@ class RatePartition:
         if rows <= 0:
             return None
         first, last = self._next, self._next + (rows - 1) * self._stride
-        self._write(segment, first, columns[0][:rows], columns[1][:rows])
+        for field, column in zip(self.schema, columns, strict=True):
+            write = self._write_values if field.name == VALUE else self._write_times
+            write(segment, first, column[:rows])
         self._next = last + self._stride
         if self._next >= segment.end:
             self._segment = self._ramp.segment_of(self._next)
@@ -150,17 +153,18 @@ class RatePartition:
     def _arrival(self, segment: Segment, value: int) -> float:
         return (self._begin_ms + due_ms(segment, value)) / 1000
 
-    def _write(self, segment: Segment, first: int, times: Column, values: Column) -> None:
-        """Values from `first` on, with the timestamps of `due_ms`, exactly, in whole columns."""
+    def _write_values(self, segment: Segment, first: int, values: Column) -> None:
+        np.add(self._steps_of(len(values)), first, out=values)
+
+    def _write_times(self, segment: Segment, first: int, times: Column) -> None:
+        """The timestamps of `due_ms`, exactly, in a whole column."""
         n = segment.per_second
         # Counted from a whole second near the first value, the products below fit 64 bits however long it runs.
         second = (first - segment.first) // n
         begin_us = (self._begin_ms + segment.begin_ms + second * 1000) * 1000
         scaled = (first - segment.first - second * n) * 2000 + n
-        steps = self._steps_of(len(values))
-        np.add(steps, first, out=values)
         unsigned = times.view(np.uint64)
-        np.multiply(steps.view(np.uint64), _SCALE, out=unsigned)
+        np.multiply(self._steps_of(len(times)).view(np.uint64), _SCALE, out=unsigned)
         unsigned += np.uint64(scaled)
         unsigned //= np.uint64(2 * n)
         unsigned *= _MICROS
@@ -192,6 +196,9 @@ class RateSource:
 
     def open(self, position: Position) -> RatePartition:
         return RatePartition(self.ramp, self.schema, position)
+
+    def narrowed(self, columns: tuple[int, ...]) -> RateSource:
+        return replace(self, schema=pa.schema([self.schema.field(i) for i in columns]))
 
 
 def open_rate(source: Source) -> RateSource:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -123,6 +124,13 @@ class FileSource:
         return (*(pair for pair in self._source.options if pair[0] != "timezone"), ("timezone", self._zone))
 
 
+class ParquetSource(FileSource):
+    """Files of which only the columns are read that are asked for."""
+
+    def narrowed(self, columns: tuple[int, ...]) -> ParquetSource:
+        return ParquetSource(replace(self._source, schema=tuple(self._source.schema[i] for i in columns)), self._growth)
+
+
 def open_files(source: Source) -> FileSource:
     """Check all that can be known before the first file is seen."""
     kind = FILE_FORMATS[source.format.lower()]
@@ -130,7 +138,8 @@ def open_files(source: Source) -> FileSource:
     encoding = source.option("encoding") or source.option("charset") or "utf-8"
     if encoding.lower().replace("-", "") not in ("utf8", "usascii"):
         raise UnsupportedPlan(f"option encoding {encoding} of source {source.format}", "only UTF-8 is read natively")
-    return FileSource(source, _growth(source))
+    made = ParquetSource if source.format.lower() == "parquet" else FileSource
+    return made(source, _growth(source))
 
 
 def _growth(source: Source) -> Growth:
