@@ -19,6 +19,9 @@ A source may be faster still: if its class has a method `headwaySource(schema)`,
 
     spark.dataSource.register(Clicks)
     clicks = spark.readStream.format("Clicks").load()
+
+If that object has a method `narrowed(columns)` (`Narrowing` of headway.connectors.api), it makes no column that a query
+does not read.
 """
 
 from __future__ import annotations
