@@ -19,6 +19,7 @@ from headway.connectors.api import Filled, Polled, filled
 
 TIME = pa.timestamp("us", "UTC")
 _NEVER = 1 << 62
+_RUN = 8
 Columns = tuple[int, ...] | None
 """Which columns of a source are read; None: all."""
 
@@ -73,11 +74,22 @@ class Pace:
 
 @numba.njit(nogil=True, cache=True)
 def times(first: int, step: int, start_us: int, rate: int, column: Any) -> None:
-    """Scheduled emissions, start + floor(i * 1e6 / rate), with one division for all."""
+    """Scheduled emissions, start + floor(i * 1e6 / rate)."""
     whole, rest = divmod(first * 1_000_000, rate)
     whole_step, rest_step = divmod(step * 1_000_000, rate)
-    at = start_us + whole
-    for row in range(column.shape[0]):
+    at, rows = start_us + whole, column.shape[0]
+    if whole_step == 0 and rest_step * _RUN <= rate:
+        # Many rows have the same microsecond: they are written at once, with one division for all of them.
+        row = 0
+        while row < rows:
+            run = min((rate - rest + rest_step - 1) // rest_step, rows - row)
+            for i in range(row, row + run):
+                column[i] = at
+            row += run
+            rest += run * rest_step - rate
+            at += 1
+        return
+    for row in range(rows):
         column[row] = at
         rest += rest_step
         carry = 1 if rest >= rate else 0

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bench.numbered import TIME, NumberedInline, Pace
+from bench.numbered import TIME, NumberedInline, Pace, times
 from bench.ring import RingPartition, occurrences
 
 T0 = 1_700_000_000_000_000
@@ -54,6 +54,14 @@ def test_rows_are_those_of_the_ring_at_their_pace(partitions: int, max_rows: int
     expected = sorted((pace.time_us(number), number % 10) for number in range(pace.scheduled(T0 + 4_000_000)))
     times = rows["event_time"].cast(pa.int64()).to_pylist()
     assert sorted(zip(times, rows["digit"].to_pylist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("rate", [7, 999_999, 2_000_000, 15_999_999, 16_000_000, 16_000_001, 200_000_000])
+@pytest.mark.parametrize("first", [0, 1, 123_457])
+def test_times_are_exact_at_any_rate(rate: int, first: int) -> None:
+    column, numbers = np.zeros(5000, np.int64), first + 2 * np.arange(5000)
+    times(first, 2, T0, rate, column)
+    assert column.tolist() == [T0 + int(number) * 1_000_000 // rate for number in numbers]
 
 
 def test_occurrences_in_a_ring() -> None:
