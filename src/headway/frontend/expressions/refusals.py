@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-_RANDOM = "it gives another answer each time"
 _SCAN = "it tells of Spark's own reading of files"
 _VARIANT = "the variant type has no native form"
 _XML = "XML has no native implementation"
 _TIME = "the type TIME has no native form"
 
 EXPRESSIONS = {
-    **dict.fromkeys(("RandStr", "Shuffle"), _RANDOM),
     "SparkPartitionID": "it depends on Spark's partitions",
     "MonotonicallyIncreasingID": "Spark refuses it on streams too",
-    **dict.fromkeys(("InputFileName", "InputFileBlockStart", "InputFileBlockLength"), _SCAN),
+    **dict.fromkeys(("InputFileBlockStart", "InputFileBlockLength"), _SCAN),
     **dict.fromkeys(("VariantGet", "ToVariantObject", "SchemaOfVariant"), _VARIANT),
     **dict.fromkeys(("XmlToStructs", "StructsToXml", "SchemaOfXml"), _XML),
     "CallMethodViaReflection": "it calls a method of the JVM's",

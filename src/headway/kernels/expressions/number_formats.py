@@ -1,0 +1,94 @@
+"""Numbers read by a format, as `to_number` reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import pyarrow as pa
+
+from headway.dataflow.expr import Call
+from headway.dataflow.types import arrow_type
+from headway.kernels.expressions.registry import RowError, evaluates
+from headway.kernels.expressions.rowwise import per_distinct
+
+# What Python takes for white space, and Java does not.
+_NO_SPACE = "\x85\u00a0\u2007\u202f"
+
+
+@evaluates("ToNumber")
+def _to_number(call: Call, args: Sequence[pa.Array]) -> pa.Array:
+    kind = arrow_type(call.type)
+
+    def read(text: str) -> Decimal | None:
+        number = _Reading(text).number(call.option("tokens"), kind.scale)
+        if number is None and call.option("fails"):
+            raise RowError(f"[INVALID_FORMAT.MISMATCH_INPUT] the text {text!r} is no number of the format")
+        return number
+
+    return per_distinct(read, args[0], kind)
+
+
+class _Reading:
+    """A text that is read from left to right, and what of a number has been found."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._whole = ""
+        self._fraction = ""
+        self._point = False
+
+    def number(self, tokens: Sequence[str | tuple[int, ...]], scale: int) -> Decimal | None:
+        """None if the text does not match the tokens."""
+        negative = opened = closed = False
+        for token in tokens:
+            if isinstance(token, tuple):
+                if not self._digits(token):
+                    return None
+            elif token == "$":
+                if self._at < len(self._text) and not self._takes("$"):
+                    return None
+            elif token == ".":
+                self._point = self._takes(".")
+            elif token == "<":
+                opened = self._takes("<")
+            elif token == ">":
+                closed = self._takes(">")
+            elif not (token == "S" and self._takes("+")):
+                negative = negative or self._takes("-")
+        if self._at < len(self._text) or opened != closed or not self._whole + self._fraction:
+            return None
+        sign = "-" if negative or closed else ""
+        return Decimal(f"{sign}{self._whole or 0}.{self._fraction.ljust(scale, '0')}")
+
+    def _takes(self, wanted: str) -> bool:
+        found = self._text[self._at : self._at + 1] == wanted
+        self._at += found
+        return found
+
+    def _digits(self, expected: tuple[int, ...]) -> bool:
+        """Digits, commas between groups of them, and white space anywhere, as far as they go."""
+        sizes = [0]
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char.isdecimal():
+                sizes[-1] += 1
+                self._add(char)
+            elif char == ",":
+                sizes.append(0)
+            elif not char.isspace() or char in _NO_SPACE:
+                break
+            self._at += 1
+        if len(sizes) > len(expected):
+            return False
+        found = sizes[::-1] + [0] * (len(expected) - len(sizes))
+        return all(
+            size == wanted if wanted > 0 else size <= -wanted for size, wanted in zip(found, expected, strict=True)
+        )
+
+    def _add(self, digit: str) -> None:
+        if self._point:
+            self._fraction += digit
+        else:
+            self._whole += digit
