@@ -14,7 +14,6 @@ from headway.frontend import explain, lower
 
 CASES: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "sorting": (lambda df: df.orderBy("value"), "plan node Sort"),
-    "shuffle": (lambda df: df.select(F.shuffle(F.array("value"))), "expression Shuffle"),
     "partitions": (lambda df: df.select(F.spark_partition_id()), "expression SparkPartitionID"),
     "two watermarks": (
         lambda df: (
@@ -42,12 +41,6 @@ def test_it_is_named(rate: DataFrame, name: str) -> None:
 
 def test_a_column_called_as_a_clock_is_no_clock(rate: DataFrame) -> None:
     assert lower(rate.select(F.col("value").alias("now()"))).schema[0].name == "now()"
-
-
-def test_hidden_columns_of_files(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    files = spark.readStream.schema("a int").json(str(tmp_path))
-    with pytest.raises(UnsupportedPlan, match="_metadata"):
-        lower(files.select("a", "_metadata.file_name"))
 
 
 def test_types(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untyped-def]
