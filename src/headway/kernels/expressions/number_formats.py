@@ -24,6 +24,9 @@ def _to_number(call: Call, args: Sequence[pa.Array]) -> pa.Array:
         number = _Reading(text).number(call.option("tokens"), kind.scale)
         if number is None and call.option("fails"):
             raise RowError(f"[INVALID_FORMAT.MISMATCH_INPUT] the text {text!r} is no number of the format")
+        if number is not None and len(number.as_tuple().digits) > max(kind.precision, 1) and number:
+            # A format of a fraction alone, and a text without a point.
+            raise RowError(f"[NUMERIC_VALUE_OUT_OF_RANGE] {number} is no decimal of {kind.precision} digits")
         return number
 
     return per_distinct(read, args[0], kind)
