@@ -49,6 +49,19 @@ def test_types(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untype
         lower(files)
 
 
+@pytest.mark.parametrize("sql", ["k = 'a'", "max(k)", "upper(k)", "array_contains(array(k), 'a')"])
+def test_collations(spark: SparkSession, tmp_path, sql: str) -> None:  # type: ignore[no-untyped-def]
+    """Compared as bytes their rows would be others."""
+    files = spark.readStream.schema("k string collate utf8_lcase").json(str(tmp_path))
+    with pytest.raises(UnsupportedPlan, match="type string collate UTF8_LCASE: collations are not supported"):
+        lower(files.selectExpr(sql))
+
+
+def test_a_subquery_of_several_rows_is_sparks_error(spark: SparkSession, rate: DataFrame) -> None:
+    with pytest.raises(Exception, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):
+        lower(rate.where(F.col("value") > spark.range(3).select("id").scalar()))
+
+
 def test_a_stream_and_a_table_in_a_union(spark: SparkSession, rate: DataFrame) -> None:
     table = spark.range(3).selectExpr("timestamp_seconds(id) AS timestamp", "id AS value")
     with pytest.raises(UnsupportedPlan, match="union of a stream and a static table"):

@@ -78,6 +78,5 @@ NO_FUNCTIONS = {
     ),
     **dict.fromkeys(("timestamp_nanos", "unix_nanos"), "timestamps of nanoseconds have no native form"),
     "collate": "collations have no native implementation",
-    "make_interval": "intervals that mix months and days have no native form",
     "try_make_interval": "intervals that mix months and days have no native form",
 }

@@ -1,6 +1,7 @@
 """Scalar subqueries over static tables: Spark computes their value when the query is lowered; then it is a constant.
 
-Spark itself computes it with every micro-batch, as it does with static sides of joins; see docs/semantics.md.
+Spark itself computes it with every micro-batch, as it does with static sides of joins; see docs/semantics.md. Subqueries
+over streams it refuses by itself.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import json
 from typing import Any
 
 from headway.dataflow.expr import Expr, Literal
-from headway.errors import UnsupportedPlan
 from headway.frontend.expressions.completion import catalyst_value
 from headway.frontend.expressions.leaves import exact_value, spark_type
 from headway.frontend.plan import Plan
@@ -20,8 +20,6 @@ from headway.gateway import jvm_method
 def subquery_value(plan: Plan, tree: Tree) -> Expr:
     """The value of a ScalarSubquery; Spark's own error where it has more rows than one."""
     expression = tree.fields["expression"]
-    if expression.plan().isStreaming():
-        raise UnsupportedPlan("expression ScalarSubquery", "it is over a stream, which Spark refuses too")
     kind = expression.dataType()
     written = json.loads(kind.json())
     value = catalyst_value(_rows(plan, expression)[0].get(0, kind), kind, written)

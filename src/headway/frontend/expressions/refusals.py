@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from headway.errors import UnsupportedPlan
+
 _SCAN = "it tells of Spark's own reading of files"
 _VARIANT = "the variant type has no native form"
+_SKETCHES = "sketches of DataSketches have no native form"
+_CIPHERS = "it needs a library of ciphers, which Headway does not depend on"
 _XML = "XML has no native implementation"
 _TIME = "the type TIME has no native form"
 
@@ -11,12 +15,15 @@ EXPRESSIONS = {
     "SparkPartitionID": "it depends on Spark's partitions",
     "MonotonicallyIncreasingID": "Spark refuses it on streams too",
     **dict.fromkeys(("InputFileBlockStart", "InputFileBlockLength"), _SCAN),
-    **dict.fromkeys(("VariantGet", "ToVariantObject", "SchemaOfVariant"), _VARIANT),
+    **dict.fromkeys(("VariantGet", "ToVariantObject", "SchemaOfVariant", "VariantExplode"), _VARIANT),
+    **dict.fromkeys(("HllSketchAgg", "HllUnionAgg", "HllSketchEstimate", "HllUnion"), _SKETCHES),
+    **dict.fromkeys(("ExpressionImplUtils.aesEncrypt", "ExpressionImplUtils.aesDecrypt"), _CIPHERS),
+    "ExpressionImplUtils.getSentences": "it depends on Java's rules of what a sentence is",
     **dict.fromkeys(("XmlToStructs", "StructsToXml", "SchemaOfXml"), _XML),
     "CallMethodViaReflection": "it calls a method of the JVM's",
     "Collate": "collations have no native implementation",
     "MapSort": "maps as keys have no native implementation",
-    "MakeInterval": "intervals that mix months and days have no native form",
+    "MakeInterval": "added to a timestamp it is native; as a column of its own it has no native form",
 }
 METHODS = {
     "VariantExpressionEvalUtils": _VARIANT,
@@ -28,3 +35,9 @@ METHODS = {
 def why_not(name: str) -> str | None:
     """The reason for an expression class, or for a method ("class.method"); None if there is none in particular."""
     return EXPRESSIONS.get(name) or METHODS.get(name.split(".")[0])
+
+
+def unsupported(kind: str, name: str) -> UnsupportedPlan:
+    """The error that says that there is no native `kind` called `name`, and why."""
+    why = why_not(name)
+    return UnsupportedPlan(f"{kind} {name}", *(() if why is None else (why,)))
