@@ -1,7 +1,7 @@
 """Scalar subqueries over static tables: Spark computes their value when the query is lowered; then it is a constant.
 
-Spark itself computes it with every micro-batch, as it does with static sides of joins; see docs/semantics.md. Subqueries
-over streams it refuses by itself.
+Spark itself computes it with every micro-batch, as it does with static sides of joins; see docs/semantics.md.
+Subqueries over streams it refuses.
 """
 
 from __future__ import annotations
