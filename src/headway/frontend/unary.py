@@ -59,7 +59,7 @@ def _expand(node: PlanNode, lower: PlanLowering) -> Lowered:
 def _watermark(node: PlanNode, lower: PlanLowering) -> Lowered:
     below = lower.with_file(node.children[0])
     if any(isinstance(relation, Watermark) for relation in _below(below.relation)):
-        why = "a second withWatermark on one stream, which Spark refuses too"
+        why = "a second withWatermark on one stream, with which Spark fails as soon as its watermark moves"
         raise UnsupportedPlan("plan node EventTimeWatermark", why)
     event_time = node.expression("eventTime")
     column = below.ids.index(expr_id(event_time))
