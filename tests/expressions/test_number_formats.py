@@ -1,4 +1,6 @@
-"""Numbers read by a format."""
+"""Numbers read and written by a format."""
+
+from decimal import Decimal
 
 from oracle import check
 from pyspark.sql import SparkSession
@@ -30,3 +32,11 @@ def test_a_fraction_alone(spark: SparkSession) -> None:
     """Of a text without a point Spark takes digits for whole ones, and has no room for them."""
     check(spark, ["try_to_number(a, '.99')"], [(".5",), (".50",), (".505",), ("0",), ("x",)], "a string")
     check(spark, ["try_to_number(a, '.99')"], [("12",)], "a string")
+
+
+def test_numbers_written(spark: SparkSession) -> None:
+    texts = ["0", "7", "-7", "12.5", "-12.5", "0.5", "-0.05", "999.99", "1234", "-1234.56", "12345678.9", "100", None]
+    rows = [(None if text is None else Decimal(text), n - 6) for n, text in enumerate(texts)]
+    more = ["0,009.90", "S0999", "9,999,999MI", "S$99.9", "99.", "990.009", ".99", "S.9", "9PR", "$9,990.00PR"]
+    exprs = [f"to_char(m, '{format_}')" for format_ in FORMATS + more]
+    check(spark, [*exprs, "to_varchar(n, 'S999')"], rows, "m decimal(12, 2), n int")

@@ -68,7 +68,7 @@ select upper(s), lower(s), trim(s), length(s), substring(s, 1, 2), left(s, 2), r
 select regexp_extract(s, '([a-z]+)([0-9]*)', 1), regexp_replace(s, '[0-9]', '#'), regexp_extract_all(s, '([0-9])', 1), regexp_count(s, 'a'), regexp_like(s, '^a') from events
 
 -- formats
-select format_number(d, 2), format_string('%s-%d', k, i), printf('%05d', i), hex(i), md5(s), sha2(s, 256), base64(encode(s, 'utf-8')), crc32(s), hash(i, s), xxhash64(i, s) from events
+select format_number(d, 2), format_string('%s-%d', k, i), printf('%05d', i), to_char(m, '9,990.99'), hex(i), md5(s), sha2(s, 256), base64(encode(s, 'utf-8')), crc32(s), hash(i, s), xxhash64(i, s) from events
 
 -- to number
 select to_number('12.5', '99.9') + i, try_to_number(s, '999') from events

@@ -1,14 +1,13 @@
-"""Lowering of numbers read by a format: `to_number`.
+"""Lowering of numbers read and written by a format: `to_number` and `to_char`.
 
-Calls: `ToNumber(text)` with options `tokens` and `fails`. A token is a character that a number may or must have (`$`,
-`.`, `S` for a sign, `M` for a minus, `<` and `>` around what is negative), or a tuple: of groups of digits, the last
-first, how many each has, negative where fewer will do.
+Calls: `ToNumber(text)` with options `tokens` and `fails`; `ToCharacter(decimal)` with `tokens`. A token is a character
+that a number may or must have (`$`, `.`, `S` for a sign, `M` for a minus, `<` and `>` around what is negative), or a
+tuple: of groups of digits, the last first, how many each has, negative where fewer will do.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from pyspark.sql import types as T
 
@@ -27,14 +26,25 @@ _SAME = {"D": ".", "MI": "M", "PR": ">"}
 @lowers("ToNumber", "TryToNumber")
 def _to_number(tree: Tree, lowering: Lowering) -> Expr:
     text, format_ = arguments(tree, lowering)
-    written: Any = constant(tree, "format", format_)
-    if written is None:
-        raise UnsupportedPlan(f"expression {tree.name}", "its format is null")
+    written = _format(tree, format_)
     before, _, after = written.upper().replace("D", ".").partition(".")
     scale = len(re.findall("[09]", after))
     kind = T.DecimalType(len(re.findall("[09]", before)) + scale, scale)
     options = (("tokens", tokens(written)), ("fails", tree.name == "ToNumber"))
     return Call(kind, "ToNumber", (text,), options)
+
+
+@lowers("ToCharacter")
+def _to_character(tree: Tree, lowering: Lowering) -> Expr:
+    number, format_ = arguments(tree, lowering)
+    return Call(T.StringType(), tree.name, (number,), (("tokens", tokens(_format(tree, format_))),))
+
+
+def _format(tree: Tree, format_: Expr) -> str:
+    written = constant(tree, "format", format_)
+    if written is None:
+        raise UnsupportedPlan(f"expression {tree.name}", "its format is null")
+    return str(written)
 
 
 def tokens(written: str) -> tuple[Token, ...]:

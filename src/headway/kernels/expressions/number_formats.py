@@ -1,4 +1,4 @@
-"""Numbers read by a format, as `to_number` reads them."""
+"""Numbers read by a format, as `to_number` reads them, and written by one, as `to_char` writes them."""
 
 from __future__ import annotations
 
@@ -95,3 +95,95 @@ class _Reading:
             self._fraction += digit
         else:
             self._whole += digit
+
+
+@evaluates("ToCharacter")
+def _to_character(call: Call, args: Sequence[pa.Array]) -> pa.Array:
+    return per_distinct(lambda number: _Writing(number, call.option("tokens")).text(), args[0], pa.string())
+
+
+class _Writing:
+    """A number that is written from left to right, as wide as its format: signs go before spaces, zeros do not."""
+
+    def __init__(self, number: Decimal, tokens: Sequence[str | tuple[int, ...]]) -> None:
+        self._negative = number < 0
+        self._tokens = tokens
+        self._out: list[str] = []
+        whole, _, fraction = f"{abs(number):f}".partition(".")
+        before, after = _room(tokens)
+        self._whole, self._fraction = whole.lstrip("0"), fraction.rstrip("0")
+        if len(self._whole) > before or len(self._fraction) > after:
+            self._whole, self._fraction = "#" * before, "#" * after
+        self._whole = self._whole.rjust(before)
+        self._fraction = self._fraction.ljust(after, "0")
+
+    def text(self) -> str:
+        for token in self._tokens:
+            if isinstance(token, tuple):
+                self._digits(token)
+            else:
+                self._sign(token)
+        self._without_lone_point()
+        text = "".join(self._out)
+        return "0" if text in ("", "+", "-") else text
+
+    def _digits(self, groups: tuple[int, ...]) -> None:
+        if "." in self._out:
+            self._out.extend(self._fraction)
+            return
+        for at, group in enumerate(reversed(groups)):
+            if at and self._out and self._out[-1].isdecimal():
+                self._out.append(",")
+            elif at:
+                self._space()
+            digits, self._whole = self._whole[: abs(group)], self._whole[abs(group) :]
+            for digit in digits:
+                if digit != " ":
+                    self._out.append(digit)
+                elif group > 0:
+                    self._out.append("0")
+                else:
+                    self._space()
+
+    def _sign(self, token: str) -> None:
+        if token == ".":
+            if self._out[-1:] == [" "]:
+                self._out[-1] = "0"
+            self._out.append(".")
+        elif token == "$":
+            self._out.append("$")
+        elif token == "<":
+            self._out.extend("<" if self._negative else "")
+        elif token == "S" or self._negative:
+            self._without_lone_point()
+            self._before_spaces(">" if token == ">" else "-" if self._negative else "+")
+        else:
+            if token == ">":
+                self._without_lone_point()
+            self._out.extend(" " if token == "M" else "  ")
+
+    def _space(self) -> None:
+        """Behind digits, but before a sign."""
+        at = len(self._out)
+        while at and self._out[at - 1] in ("+", "-", "<"):
+            at -= 1
+        self._out.insert(at, " ")
+
+    def _before_spaces(self, sign: str) -> None:
+        at = len(self._out)
+        while at and self._out[at - 1] == " ":
+            at -= 1
+        self._out.insert(at, sign)
+
+    def _without_lone_point(self) -> None:
+        at = self._out.index(".") if "." in self._out else -1
+        if at >= 0 and self._out[at + 1 : at + 2] in ([], [" "]):
+            self._out[at] = " "
+
+
+def _room(tokens: Sequence[str | tuple[int, ...]]) -> tuple[int, int]:
+    """How many digits a format has before and after the point."""
+    point = tokens.index(".") if "." in tokens else len(tokens)
+    parts = tokens[:point], tokens[point:]
+    before, after = (sum(abs(size) for token in part if isinstance(token, tuple) for size in token) for part in parts)
+    return before, after
