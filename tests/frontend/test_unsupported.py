@@ -39,6 +39,13 @@ def test_it_is_named(rate: DataFrame, name: str) -> None:
     assert raised.value.what == named
 
 
+def test_the_reason_is_told(rate: DataFrame) -> None:
+    with pytest.raises(UnsupportedPlan, match="FlatMapGroupsInPandas: it is called for the groups of a micro-batch"):
+        lower(rate.groupBy("value").applyInPandas(lambda rows: rows, rate.schema))
+    with pytest.raises(UnsupportedPlan, match="aesEncrypt: it needs a library of ciphers"):
+        lower(rate.selectExpr("aes_encrypt(cast(value as string), '0000111122223333')"))
+
+
 def test_a_column_called_as_a_clock_is_no_clock(rate: DataFrame) -> None:
     assert lower(rate.select(F.col("value").alias("now()"))).schema[0].name == "now()"
 

@@ -38,15 +38,6 @@ PLAN_NODES = {
     "SerializeFromObject": "typed operations (Scala, Java)",
     "DeserializeToObject": "typed operations (Scala, Java)",
 }
-_JVM = "it runs code of the JVM's"
-WHY_NOT_PLAN_NODES = dict.fromkeys(
-    [
-        *("FlatMapGroupsWithState", "TransformWithState", "MapPartitions", "MapElements"),
-        *("SerializeFromObject", "DeserializeToObject"),
-    ],
-    _JVM,
-) | {"FlatMapGroupsInPandas": "it is called for the groups of a micro-batch, and there is none"}
-
 BY_GROUP = {
     "window_funcs": "Spark does not run window functions on streams",
     "variant_funcs": "the variant type has no native form",

@@ -18,6 +18,7 @@ from headway.errors import UnsupportedPlan
 from headway.frontend.expressions import Lowering
 from headway.frontend.expressions.files import FILE_ID
 from headway.frontend.expressions.leaves import spark_type
+from headway.frontend.expressions.refusals import unsupported
 from headway.frontend.plan import Plan, PlanNode
 from headway.frontend.subqueries import subquery_value
 from headway.frontend.tree import Tree
@@ -79,7 +80,7 @@ class PlanLowering:
         """The same, with the column behind `input_file_name()` as the last one, where there is one."""
         found = _RELATIONS.get(node.name)
         if found is None:
-            raise UnsupportedPlan(f"plan node {node.name}")
+            raise unsupported("plan node", node.name)
         return found(node, self)
 
     def expressions(self, *inputs: Columns) -> Expressions:

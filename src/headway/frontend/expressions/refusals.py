@@ -1,4 +1,4 @@
-"""Why some of Catalyst's expressions are not lowered, in words; what has no entry merely has no implementation yet."""
+"""Why some expressions and plan nodes of Catalyst's are not lowered; what has no entry has no implementation yet."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ EXPRESSIONS = {
     "MapSort": "maps as keys have no native implementation",
     "MakeInterval": "added to a timestamp it is native; as a column of its own it has no native form",
 }
+PLAN_NODES = dict.fromkeys(
+    [
+        *("FlatMapGroupsWithState", "TransformWithState", "MapPartitions", "MapElements"),
+        *("SerializeFromObject", "DeserializeToObject"),
+    ],
+    "it runs code of the JVM's",
+) | {"FlatMapGroupsInPandas": "it is called for the groups of a micro-batch, and there is none"}
 METHODS = {
     "VariantExpressionEvalUtils": _VARIANT,
     "STUtils": "geometry types have no native form",
@@ -33,8 +40,8 @@ METHODS = {
 
 
 def why_not(name: str) -> str | None:
-    """The reason for an expression class, or for a method ("class.method"); None if there is none in particular."""
-    return EXPRESSIONS.get(name) or METHODS.get(name.split(".")[0])
+    """The reason for an expression class, a plan node or a method ("class.method"); None if there is none."""
+    return EXPRESSIONS.get(name) or PLAN_NODES.get(name) or METHODS.get(name.split(".")[0])
 
 
 def unsupported(kind: str, name: str) -> UnsupportedPlan:
