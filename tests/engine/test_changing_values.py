@@ -97,3 +97,22 @@ def test_random_values(run: Runner) -> None:
     assert len(set(ids)) == 500
     assert set(between) <= set(range(10, 21))
     assert len(set(between)) > 5
+
+
+def test_random_texts_and_orders(once: Runner) -> None:
+    stream = once.stream("a array<int>")
+    query = once.start(stream.toDF().select("a", F.shuffle("a").alias("x"), F.expr("randstr(6)"), F.expr("randstr(0)")))
+    arrays = [None, [], [1], [None, 2], *([*range(n % 7)] for n in range(200))]
+    stream.addData(*[(array,) for array in arrays])
+    query.processAllAvailable()
+    rows = once.table(query)
+    assert len(rows) == len(arrays)
+    for array, shuffled, text, nothing in rows:
+        assert (array is None) == (shuffled is None)
+        assert sorted(array or [], key=repr) == sorted(shuffled or [], key=repr)
+        assert len(text) == 6
+        assert text.isascii()
+        assert text.isalnum()
+        assert nothing == ""
+    assert any(array != shuffled for array, shuffled, *_ in rows)
+    assert len({text for _, _, text, _ in rows}) > 200

@@ -58,6 +58,12 @@ STATELESS: dict[str, Build] = {
         "k", "word"
     ),
     "only what has no match": lambda df: df.join(_names(df).limit(0), F.col("k") == F.col("id"), "anti").select("k"),
+    "subqueries": lambda df: df.where(F.col("k") < _names(df).select(F.max("id") - 6).scalar()).select("k", "s"),
+    "in and exists": lambda df: df.where(F.col("k").isin(_names(df).select("id")) | (F.col("d") > 1)).select(
+        "k", "i", _names(df).where((F.col("id") == F.col("k").outer()) & (F.col("word") > "p")).exists().alias("known")
+    ),
+    "as many rows as a table": lambda df: df.crossJoin(_names(df)).select("k", "i"),
+    "unpivot": lambda df: df.unpivot(["k", "ts"], ["h", "i"], "name", "value"),
     "union": lambda df: df.select("k", "d").where("k > 1").union(df.select("i", "d").where("k <= 1")),
 }
 

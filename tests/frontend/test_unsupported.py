@@ -14,7 +14,6 @@ from headway.frontend import explain, lower
 
 CASES: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "sorting": (lambda df: df.orderBy("value"), "plan node Sort"),
-    "shuffle": (lambda df: df.select(F.shuffle(F.array("value"))), "expression Shuffle"),
     "partitions": (lambda df: df.select(F.spark_partition_id()), "expression SparkPartitionID"),
     "two watermarks": (
         lambda df: (
@@ -40,20 +39,34 @@ def test_it_is_named(rate: DataFrame, name: str) -> None:
     assert raised.value.what == named
 
 
+def test_the_reason_is_told(rate: DataFrame) -> None:
+    with pytest.raises(UnsupportedPlan, match="FlatMapGroupsInPandas: it is called for the groups of a micro-batch"):
+        lower(rate.groupBy("value").applyInPandas(lambda rows: rows, rate.schema))
+    with pytest.raises(UnsupportedPlan, match="aesEncrypt: it needs a library of ciphers"):
+        lower(rate.selectExpr("aes_encrypt(cast(value as string), '0000111122223333')"))
+
+
 def test_a_column_called_as_a_clock_is_no_clock(rate: DataFrame) -> None:
     assert lower(rate.select(F.col("value").alias("now()"))).schema[0].name == "now()"
-
-
-def test_hidden_columns_of_files(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    files = spark.readStream.schema("a int").json(str(tmp_path))
-    with pytest.raises(UnsupportedPlan, match="_metadata"):
-        lower(files.select("a", "_metadata.file_name"))
 
 
 def test_types(spark: SparkSession, tmp_path) -> None:  # type: ignore[no-untyped-def]
     files = spark.readStream.schema("a variant").json(str(tmp_path))
     with pytest.raises(UnsupportedPlan, match="variant"):
         lower(files)
+
+
+@pytest.mark.parametrize("sql", ["k = 'a'", "max(k)", "upper(k)", "array_contains(array(k), 'a')"])
+def test_collations(spark: SparkSession, tmp_path, sql: str) -> None:  # type: ignore[no-untyped-def]
+    """Compared as bytes their rows would be others."""
+    files = spark.readStream.schema("k string collate utf8_lcase").json(str(tmp_path))
+    with pytest.raises(UnsupportedPlan, match="type string collate UTF8_LCASE: collations are not supported"):
+        lower(files.selectExpr(sql))
+
+
+def test_a_subquery_of_several_rows_is_sparks_error(spark: SparkSession, rate: DataFrame) -> None:
+    with pytest.raises(Exception, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):
+        lower(rate.where(F.col("value") > spark.range(3).select("id").scalar()))
 
 
 def test_a_stream_and_a_table_in_a_union(spark: SparkSession, rate: DataFrame) -> None:

@@ -152,6 +152,7 @@ CASES = [
     joined("inner", []),
     joined("semi", [5, 7, 100, None, -7]),
     joined("anti", [5, 7 * 10**12, 100, -7, 3]),
+    joined("exists", [5, 7, 100, None, -7]),
 ]
 
 

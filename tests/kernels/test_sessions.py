@@ -65,6 +65,7 @@ CASES: dict[str, Callable[[DataFrame], DataFrame]] = {
     "gap by case": _sessions("k", gap=_CASE, computed=True),
     "gap by text": _sessions("k", gap="gap", computed=True),
     "made gap": _sessions("k", gap="make_interval(0, 0, 0, 0, 0, v, n)", computed=True),
+    "made gap of a month": _sessions("k", gap="make_interval(0, if(n = 1, 1, 0), 0, 0, 0, v, n)", computed=True),
     "bounds": lambda df: _sessions("k", gap="20 seconds")(df).select(
         "k", "session_window.start", "session_window.end", "rows"
     ),
@@ -85,8 +86,6 @@ def test_sessions_are_sparks(spark: SparkSession, tmp_path: Path, name: str) -> 
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """Spark too fails on grouping sets with sessions."""
     stream = stream_of(spark, _rows(3), tmp_path)
-    with pytest.raises(UnsupportedPlan, match="MakeInterval"):
-        lower(_sessions("k", gap="make_interval(0, n)", computed=True)(stream))
     with pytest.raises(UnsupportedPlan, match="grouping sets"):
         lower(stream.rollup("k", F.session_window("ts", "30 seconds")).count())
 

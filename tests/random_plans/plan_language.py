@@ -87,6 +87,19 @@ def lookup(plan: Plan, sources: Sources) -> DataFrame:
 
 
 @op
+def asked(plan: Plan, sources: Sources) -> DataFrame:
+    """A column that a subquery over the static table gives."""
+    return build(plan["of"], sources).select("*", QUESTIONS[plan["question"]](sources.static).alias(plan["as"]))
+
+
+@op
+def unpivot(plan: Plan, sources: Sources) -> DataFrame:
+    df = build(plan["of"], sources)
+    kept = [name for name in df.columns if name not in plan["values"]]
+    return df.unpivot(kept, plan["values"], *plan["as"])
+
+
+@op
 def explode(plan: Plan, sources: Sources) -> DataFrame:
     return build(plan["of"], sources).selectExpr("*", f"{plan['by']}({plan['sql']}) as {plan['as']}")
 
@@ -191,6 +204,16 @@ def _without_some(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield frame[(frame["id"] < 0) | (frame["id"] % 3 != 1)]
 
 
+QUESTIONS: dict[str, Callable[[DataFrame], Column]] = {
+    "highest": lambda static: static.select(F.max("sk")).scalar(),
+    "none": lambda static: static.where("sk > 99").select("sk").scalar(),
+    "all": lambda static: static.select(F.count("*")).scalar(),
+    "in": lambda static: F.col("k").isin(static.select("sk")),
+    "in, or else": lambda static: F.col("k").isin(static.select("sk")) | F.col("b"),
+    "exists": lambda static: static.where(F.col("sk") == F.col("k").outer()).exists(),
+    "exists, ordered": lambda static: static.where(F.col("sw") < F.col("id").outer()).exists(),
+    "some": lambda static: static.where("sw > 1").exists(),
+}
 # Made where they are used: a pandas UDF looks at its annotations with the help of a running Spark.
 USER_FUNCTIONS: dict[str, Callable[[], Any]] = {
     "twice": lambda: F.udf(_twice, "long", useArrow=False),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
-from plan_language import USER_FUNCTIONS, Plan
+from plan_language import QUESTIONS, USER_FUNCTIONS, Plan
 
 from random_sql import trees
 
@@ -142,7 +142,10 @@ def _watermark(relation: Relation, delay: int) -> Relation:
 
 @st.composite
 def stateless(draw: Draw, relation: Relation, most: int = 2) -> Relation:
-    steps = {"filter": _filtered, "project": _projected, "lookup": _looked_up, "explode": _exploded, "user": _by_user}
+    steps = {
+        "filter": _filtered, "project": _projected, "lookup": _looked_up, "explode": _exploded, "user": _by_user,
+        "asked": _asked, "unpivot": _unpivoted,
+    }  # fmt: skip
     for kind in draw(st.lists(st.sampled_from(sorted(steps)), max_size=most)):
         relation = draw(steps[kind](relation))
     return relation
@@ -178,6 +181,25 @@ def _looked_up(draw: Draw, relation: Relation) -> Relation:
     on = "k = sk" + draw(st.sampled_from(["", " and sw > 0", " and id % 2 = 0", " and id < sw"]))
     more = () if how in ("left_semi", "left_anti") else STATIC
     return Relation({"op": "lookup", "how": how, "on": on, "of": relation.plan}, relation.columns + more)
+
+
+@st.composite
+def _asked(draw: Draw, relation: Relation) -> Relation:
+    if not {"k", "b"} <= set(relation.names):
+        return relation
+    question, name = draw(st.sampled_from(sorted(QUESTIONS))), relation.new()
+    kind = "integer" if question in ("highest", "none", "all") else "boolean"
+    return relation.over({"op": "asked", "question": question, "as": name}, (name, kind))
+
+
+@st.composite
+def _unpivoted(draw: Draw, relation: Relation) -> Relation:
+    if not {"k", "l"} <= set(relation.names):
+        return relation
+    names = relation.new(), relation.new(1)
+    kept = tuple(column for column in relation.columns if column[0] not in ("k", "l"))
+    plan = {"op": "unpivot", "values": ["k", "l"], "as": names, "of": relation.plan}
+    return Relation(plan, (*kept, (names[0], "string"), (names[1], "integer")))
 
 
 @st.composite

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.coverage.reasons import BY_GROUP, CLOCK_CLASS, CLOCKS, NO_FUNCTIONS, PLAN_NODES, WHY_NOT_PLAN_NODES
+from headway.coverage.reasons import BY_GROUP, CLOCK_CLASS, CLOCKS, NO_FUNCTIONS, PLAN_NODES
 from headway.frontend import aggregate_functions, generators, relations
 from headway.frontend.expressions import known, methods
 from headway.frontend.expressions.refusals import EXPRESSIONS
+from headway.frontend.expressions.refusals import PLAN_NODES as WHY_NOT
 from headway.kernels.compiled.emitter import compilable
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -116,7 +117,7 @@ def _plan_nodes() -> Iterator[str]:
     names = relations.known()
     for name, made_by in PLAN_NODES.items():
         native = _COMPILED if name in _COMPILED_NODES else _NATIVE
-        why = WHY_NOT_PLAN_NODES.get(name, "it has no native implementation")
+        why = WHY_NOT.get(name, "it has no native implementation")
         yield f"| {name} | {made_by} | {native if name in names else f'fallback: {why}'} |"
     for name in sorted(names - set(PLAN_NODES)):
         yield f"| {name} | | {_NATIVE} |"

@@ -12,10 +12,10 @@ PLAN_NODES = {
     "Repartition": "`repartition`, `coalesce`",
     "RepartitionByExpression": "`repartition` by columns",
     "RebalancePartitions": "the hint `rebalance`",
-    "Expand": "`window` that overlaps, `rollup`, `cube`",
+    "Expand": "`window` that overlaps, `rollup`, `cube`, `unpivot`",
     "Generate": "`explode`, `posexplode`, `inline`, `stack`, `json_tuple`",
     "Union": "`union`",
-    "Join": "`join`",
+    "Join": "`join`, `IN` and `EXISTS` with a subquery",
     "Aggregate": "`groupBy`, `agg`",
     "EventTimeWatermark": "`withWatermark`",
     "Deduplicate": "`dropDuplicates`",
@@ -38,15 +38,6 @@ PLAN_NODES = {
     "SerializeFromObject": "typed operations (Scala, Java)",
     "DeserializeToObject": "typed operations (Scala, Java)",
 }
-_JVM = "it runs code of the JVM's"
-WHY_NOT_PLAN_NODES = dict.fromkeys(
-    [
-        *("FlatMapGroupsWithState", "TransformWithState", "MapPartitions", "MapElements"),
-        *("SerializeFromObject", "DeserializeToObject"),
-    ],
-    _JVM,
-) | {"FlatMapGroupsInPandas": "it is called for the groups of a micro-batch, and there is none"}
-
 BY_GROUP = {
     "window_funcs": "Spark does not run window functions on streams",
     "variant_funcs": "the variant type has no native form",
@@ -78,6 +69,5 @@ NO_FUNCTIONS = {
     ),
     **dict.fromkeys(("timestamp_nanos", "unix_nanos"), "timestamps of nanoseconds have no native form"),
     "collate": "collations have no native implementation",
-    "make_interval": "intervals that mix months and days have no native form",
     "try_make_interval": "intervals that mix months and days have no native form",
 }

@@ -139,9 +139,9 @@ class StaticTable:
 class StaticJoin(Unary):
     """Equi-join of the stream with a static table, stream columns first whatever side the user wrote.
 
-    `how` is "inner", "left" (every stream row at least once), "semi" (once, with some match) or "anti" (those without
-    one, with nulls). Null keys match nothing. `condition` is over stream columns then table columns, and decides what
-    matches (for "left": before null-filling).
+    `how` is "inner", "left" (every stream row at least once), "semi" (once, with some match), "anti" (those without
+    one, with nulls) or "exists" (every stream row once, with some match or with nulls). Null keys match nothing.
+    `condition` is over stream columns then table columns, and decides what matches (for "left": before null-filling).
     """
 
     table: StaticTable

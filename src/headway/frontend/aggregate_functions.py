@@ -22,6 +22,7 @@ from headway.dataflow.expr import Call, Expr, Literal
 from headway.dataflow.graph import AggCall
 from headway.errors import UnsupportedPlan
 from headway.frontend.expressions import Lowering
+from headway.frontend.expressions.refusals import unsupported
 from headway.frontend.plan import Plan
 from headway.frontend.sorting import is_ordered, sort_order
 from headway.frontend.tree import Tree
@@ -50,7 +51,7 @@ def aggregate_call(function: Tree, filter_: Expr | None, lower: Lowering, plan: 
     """The call of `function`, an aggregate function of Catalyst's, over the rows for which `filter_` is true."""
     made = _FUNCTIONS.get(function.name)
     if made is None:
-        raise UnsupportedPlan(f"aggregate function {function.name}")
+        raise unsupported("aggregate function", function.name)
     call = made(function, _Input(lower, plan))
     if filter_ is None or dict(call.options).get("ignore_nulls", True):
         return replace(call, filter=filter_)

@@ -117,7 +117,7 @@ def _results(calls: _Calls, below: Lowered, keys: list[Column], grouping: tuple[
     columns = {id_: by_index[i] for i, id_ in enumerate(below.ids) if i in by_index}
     shapes = {_shape(tree): column for tree, column in zip(grouping, after, strict=True)}
     plan = calls.lower.plan
-    return _Results(columns, plan.ansi, plan.time_zone, calls, shapes, len(keys))
+    return _Results(columns, plan.ansi, plan.time_zone, calls.lower.subquery, calls, shapes, len(keys))
 
 
 def _relation(

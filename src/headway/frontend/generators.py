@@ -11,8 +11,8 @@ from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Expr, Literal
 from headway.dataflow.graph import Generate
-from headway.errors import UnsupportedPlan
 from headway.frontend.expressions.collections import common_type
+from headway.frontend.expressions.refusals import unsupported
 from headway.frontend.expressions.simple import constant
 from headway.frontend.plan import PlanNode
 from headway.frontend.relations import Expressions, Lowered, PlanLowering, attribute, lowers_relation
@@ -38,7 +38,7 @@ def _generate(node: PlanNode, lower: PlanLowering) -> Lowered:
     tree = node.expression("generator")
     found = _GENERATORS.get(tree.name)
     if found is None:
-        raise UnsupportedPlan(f"generator {tree.name}")
+        raise unsupported("generator", tree.name)
     rows = found(tree, lower.expressions(below))
     output = [attribute(parsed) for parsed in node.expressions("generatorOutput")]
     unneeded = set(_integers(node, "unrequiredChildIndex"))

@@ -1,7 +1,8 @@
 """Lowering of joins of a stream with a static table; joins of two streams go on to `stream_joins`.
 
 1. The stream's columns come first in the dataflow; where the user wrote the table first, a projection swaps them back.
-   Where the table only decides which rows stay (semi, anti), a projection drops its columns.
+   Where the table only decides which rows stay (semi, anti), a projection drops its columns. Where it says of each
+   row whether there is a match (`IN` and `EXISTS` as values), one column is left of it, which says that.
 2. Every equality between the two sides is a key. What else the condition says decides, row by row, what matches. If
    there is no key, all rows have the same one.
 """
@@ -12,14 +13,15 @@ from collections.abc import Sequence
 
 from pyspark.sql import types as T
 
-from headway.dataflow.expr import Column, Literal
+from headway.dataflow.expr import Call, Column, Literal
 from headway.dataflow.graph import StaticJoin
 from headway.errors import UnsupportedPlan
 from headway.frontend.matching import all_of, matching
 from headway.frontend.plan import PlanNode
-from headway.frontend.relations import Lowered, PlanLowering, lowers_relation
-from headway.frontend.static import static_side
+from headway.frontend.relations import Lowered, PlanLowering, expr_id, lowers_relation
+from headway.frontend.static import marked, static_side
 from headway.frontend.stream_joins import stream_join
+from headway.frontend.tree import parse
 
 _HOW = {
     ("Cross", 0): "inner",
@@ -30,6 +32,7 @@ _HOW = {
     ("RightOuter", 1): "left",
     ("LeftSemi", 0): "semi",
     ("LeftAnti", 0): "anti",
+    ("ExistenceJoin", 0): "exists",
 }
 _SAME = Literal(T.IntegerType(), 0)
 
@@ -48,20 +51,33 @@ def _static_join(node: PlanNode, lower: PlanLowering, join_type: str) -> Lowered
     how, stream_side = _how(node, join_type)
     stream = lower(node.children[stream_side])
     static = static_side(node.children[1 - stream_side], lower)
+    if how == "exists":
+        static = marked(static)
     found = matching(node, lower, stream, static)
     condition = all_of(map(lower.expressions(stream, static), found.others))
     if not found.left_keys:
-        if not static.schema:
-            raise UnsupportedPlan("plan node Join", "no column of the table is used: only how many rows it has counts")
         found.left_keys, found.right_keys = [_SAME], [_SAME]
-    schema = stream.schema + tuple(f._replace(nullable=f.nullable or how in ("left", "anti")) for f in static.schema)
+    alone = how in ("left", "anti", "exists")
+    schema = stream.schema + tuple(f._replace(nullable=f.nullable or alone) for f in static.schema)
     keys = tuple(found.left_keys), tuple(found.right_keys)
     relation = lower.intern(StaticJoin(schema, stream.relation, static.table, *keys, how, condition))
     joined = Lowered(relation, stream.ids + static.ids)
     width = len(stream.ids)
+    if how == "exists":
+        return _with_match(node, lower, joined, width)
     if how in ("semi", "anti"):
         return _in_order(lower, joined, range(width))
-    return joined if stream_side == 0 else _in_order(lower, joined, [*range(width, len(joined.ids)), *range(width)])
+    table = range(width, width + len(static.ids) - static.marked)
+    return _in_order(lower, joined, [*range(width), *table] if stream_side == 0 else [*table, *range(width)])
+
+
+def _with_match(node: PlanNode, lower: PlanLowering, joined: Lowered, width: int) -> Lowered:
+    """The stream's columns, and whether there is a match."""
+    exists = parse(node.tree.fields["joinType"]["exists"])
+    found = Call(T.BooleanType(), "IsNotNull", (Column(T.BooleanType(), len(joined.ids) - 1),))
+    exprs = [*(Column(joined.schema[i].type, i) for i in range(width)), found]
+    names = [*(joined.schema[i].name for i in range(width)), exists.fields["name"]]
+    return lower.project(joined, exprs, names, [*joined.ids[:width], expr_id(exists)])
 
 
 def _how(node: PlanNode, join_type: str) -> tuple[str, int]:

@@ -91,6 +91,8 @@ class Plan:
     spark: Any
     ansi: bool
     time_zone: str
+    file_names: bool = False
+    """Whether `input_file_name()` is somewhere in it."""
 
 
 def read_plan(df: DataFrame) -> Plan:
@@ -115,7 +117,7 @@ def read_plan(df: DataFrame) -> Plan:
         loses = spark.conf.get("spark.sql.decimalOperations.allowPrecisionLoss") == "true"
         _assume_mode(flat, "ANSI" if ansi else "LEGACY", loses)
     tree = parse(complete(optimized, flat))
-    return Plan(PlanNode(tree, lambda: optimized), spark, ansi, time_zone)
+    return Plan(PlanNode(tree, lambda: optimized), spark, ansi, time_zone, "input_file_name(" in text)
 
 
 def _optimized(spark: Any, analyzed: Any) -> tuple[Any, Flat]:

@@ -16,8 +16,11 @@ from headway.dataflow.graph import Project, Relation, StaticTable
 from headway.dataflow.types import Field, Schema
 from headway.errors import UnsupportedPlan
 from headway.frontend.expressions import Lowering
+from headway.frontend.expressions.files import FILE_ID
 from headway.frontend.expressions.leaves import spark_type
+from headway.frontend.expressions.refusals import unsupported
 from headway.frontend.plan import Plan, PlanNode
+from headway.frontend.subqueries import subquery_value
 from headway.frontend.tree import Tree
 from headway.frontend.windows import ends_window, follows_event_time, time_window
 
@@ -46,9 +49,13 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Expressions(Lowering):
-    """Lowering of expressions in a plan: what the registry knows, and time windows."""
+    """Lowering of expressions in a plan: what the registry knows, subqueries, and time windows."""
+
+    subquery: Callable[[Tree], Expr]
 
     def __call__(self, tree: Tree) -> Expr:
+        if tree.name == "ScalarSubquery":
+            return self.subquery(tree)
         return time_window(tree, self) or super().__call__(tree)
 
 
@@ -59,12 +66,21 @@ class PlanLowering:
     plan: Plan
     static_tables: list[tuple[Any, StaticTable]] = field(default_factory=list)
     _interned: dict[Hashable, Relation] = field(default_factory=dict)
+    _subqueries: list[tuple[Any, Expr]] = field(default_factory=list)
 
     def __call__(self, node: PlanNode) -> Lowered:
         """Lower `node`, or raise `UnsupportedPlan` that names the class that has no entry."""
+        found = self.with_file(node)
+        if found.ids[-1:] != (FILE_ID,):
+            return found
+        kept = [Column(f.type, i) for i, f in enumerate(found.schema[:-1])]
+        return self.project(found, kept, [f.name for f in found.schema[:-1]], found.ids[:-1])
+
+    def with_file(self, node: PlanNode) -> Lowered:
+        """The same, with the column behind `input_file_name()` as the last one, where there is one."""
         found = _RELATIONS.get(node.name)
         if found is None:
-            raise UnsupportedPlan(f"plan node {node.name}")
+            raise unsupported("plan node", node.name)
         return found(node, self)
 
     def expressions(self, *inputs: Columns) -> Expressions:
@@ -74,7 +90,16 @@ class PlanLowering:
         """
         named = [pair for columns in inputs for pair in zip(columns.ids, columns.schema, strict=True)]
         columns = {id_: Column(f.type, i) for i, (id_, f) in enumerate(named)}
-        return Expressions(columns, self.plan.ansi, self.plan.time_zone)
+        return Expressions(columns, self.plan.ansi, self.plan.time_zone, self.subquery)
+
+    def subquery(self, tree: Tree) -> Expr:
+        """The value of a scalar subquery, which is run once: no two places of a plan see two states of a table."""
+        wanted = tree.fields["expression"].plan()
+        for known, value in self._subqueries:
+            if known.sameResult(wanted):
+                return value
+        self._subqueries.append((wanted, subquery_value(self.plan, tree)))
+        return self._subqueries[-1][1]
 
     def intern(self, relation: Relation) -> Relation:
         """`relation`, or the equal one that was made before; its inputs must be interned."""

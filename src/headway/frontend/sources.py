@@ -6,11 +6,14 @@ from pyspark.sql import types as T
 
 from headway.connectors.kafka.data_source import KAFKA_FORMAT
 from headway.connectors.python_source import python_data_source
+from headway.connectors.sources.files.metadata import FACTS, METADATA
 from headway.dataflow.graph import Source
-from headway.dataflow.types import arrow_schema
+from headway.dataflow.types import Field, arrow_schema
 from headway.errors import UnsupportedPlan
+from headway.frontend.expressions.files import FILE_ID, FILE_TYPE
 from headway.frontend.plan import PlanNode
 from headway.frontend.relations import Lowered, PlanLowering, attribute, lowers_relation
+from headway.frontend.tree import Tree
 from headway.gateway import jvm_method, options_of
 
 
@@ -34,11 +37,15 @@ def _file_source(node: PlanNode, lower: PlanLowering) -> Lowered:
     source = node.jvm.dataSource()
     as_java = jvm_method(lower.plan.spark, "scala.jdk.javaapi.CollectionConverters", "asJava")
     options = options_of(lower.plan.spark, as_java(source.options()))
-    return _lowered(node, lower, source.className(), options, b"")
+    return _lowered(node, lower, source.className(), options, b"", files=True)
 
 
-def _lowered(node: PlanNode, lower: PlanLowering, name: str, options: dict[str, str], payload: bytes) -> Lowered:
-    output = [attribute(tree) for tree in node.expressions("output")]
+def _lowered(
+    node: PlanNode, lower: PlanLowering, name: str, options: dict[str, str], payload: bytes, files: bool = False
+) -> Lowered:
+    output = [_attribute(tree) for tree in node.expressions("output")]
+    if files and lower.plan.file_names:
+        output.append((Field(METADATA, FILE_TYPE, False), FILE_ID))
     schema = tuple(field for field, _ in output)
     arrow_schema(schema)
     for field in schema:
@@ -46,8 +53,18 @@ def _lowered(node: PlanNode, lower: PlanLowering, name: str, options: dict[str, 
             raise UnsupportedPlan(
                 f"type {field.type.simpleString()} of column {field.name}", "no source gives intervals"
             )
-    if any(f.name == "_metadata" and isinstance(f.type, T.StructType) for f in schema):
-        raise UnsupportedPlan("column _metadata", "the hidden columns of file sources are not supported")
     lower_case = tuple(sorted((key.lower(), str(value)) for key, value in options.items()))
     source = Source(schema, name.lower(), lower_case, payload)
     return Lowered(lower.intern(source), tuple(id_ for _, id_ in output))
+
+
+def _attribute(tree: Tree) -> tuple[Field, int]:
+    """A column of a source; the hidden one of files gets a name of its own, for files may have a column _metadata."""
+    field, id_ = attribute(tree)
+    if not any("metadata_col" in key for key in tree.fields["metadata"]):
+        return field, id_
+    parts = {part.name for part in field.type.fields} if isinstance(field.type, T.StructType) else set()
+    if field.name != "_metadata" or not parts or parts - FACTS:
+        unknown = ", ".join(sorted(parts - FACTS)) or field.type.simpleString()
+        raise UnsupportedPlan(f"hidden column {field.name}", f"with {unknown}")
+    return field._replace(name=METADATA), id_

@@ -6,8 +6,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from headway.dataflow.graph import StaticTable
 from headway.dataflow.types import Field, Schema, arrow_schema
@@ -15,6 +18,8 @@ from headway.frontend.expressions.leaves import spark_type
 from headway.frontend.plan import Plan, PlanNode
 from headway.frontend.relations import PlanLowering
 from headway.gateway import jvm_method
+
+MARK = "_there"
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,9 @@ class Static:
     table: StaticTable
     schema: Schema
     ids: tuple[int, ...]
+    marked: bool = False
+    """Whether the last column is none of the sub-plan's, but true in every row. Where the plan uses no column of the
+    table, it is the only one: it counts how many rows there are."""
 
 
 def static_side(node: PlanNode, lower: PlanLowering) -> Static:
@@ -31,13 +39,24 @@ def static_side(node: PlanNode, lower: PlanLowering) -> Static:
     output = node.jvm.output()
     ids = tuple(output.apply(i).exprId().id() for i in range(output.length()))
     frame = _frame(lower.plan, node.jvm)
+    if not ids:
+        frame, ids = frame.select(F.lit(True).alias(MARK)), (-1,)
     schema = tuple(Field(f.name, spark_type(f.dataType.jsonValue()), f.nullable) for f in frame.schema.fields)
     for known, table in lower.static_tables:
         if known.sameResult(node.jvm):
-            return Static(table, schema, ids)
+            return Static(table, schema, ids, ids == (-1,))
     table = _run(frame, schema)
     lower.static_tables.append((node.jvm, table))
-    return Static(table, schema, ids)
+    return Static(table, schema, ids, ids == (-1,))
+
+
+def marked(static: Static) -> Static:
+    """With one more column, which is true: where a join leaves it null, there was no match."""
+    if static.marked:
+        return static
+    there = pa.array(np.ones(static.table.table.num_rows, np.bool_))
+    table = StaticTable(f"{static.table.fingerprint} marked", static.table.table.append_column(MARK, there))
+    return Static(table, (*static.schema, Field(MARK, T.BooleanType(), False)), (*static.ids, -1), True)
 
 
 def _frame(plan: Plan, jvm_plan: Any) -> DataFrame:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from pyspark.sql import types as T
 
+from headway.dataflow.expr import Column
 from headway.dataflow.graph import Expand, Filter, Relation, Union, Watermark
 from headway.dataflow.types import Field
 from headway.errors import UnsupportedPlan
+from headway.frontend.expressions.files import FILE_ID
 from headway.frontend.plan import PlanNode
 from headway.frontend.relations import Lowered, PlanLowering, attribute, expr_id, field_of, lowers_relation
 from headway.frontend.tree import parse
@@ -17,16 +19,20 @@ from headway.gateway import jvm_method
 
 @lowers_relation("Project")
 def _project(node: PlanNode, lower: PlanLowering) -> Lowered:
-    below = lower(node.children[0])
+    below = lower.with_file(node.children[0])
     expressions = lower.expressions(below)
     named = node.expressions("projectList")
-    names = [tree.fields["name"] for tree in named]
-    return lower.project(below, map(expressions, named), names, map(expr_id, named))
+    names, ids = [tree.fields["name"] for tree in named], [expr_id(tree) for tree in named]
+    exprs = list(map(expressions, named))
+    if below.ids[-1:] == (FILE_ID,):
+        last = below.schema[-1]
+        exprs, names, ids = [*exprs, Column(last.type, len(below.ids) - 1)], [*names, last.name], [*ids, FILE_ID]
+    return lower.project(below, exprs, names, ids)
 
 
 @lowers_relation("Filter")
 def _filter(node: PlanNode, lower: PlanLowering) -> Lowered:
-    below = lower(node.children[0])
+    below = lower.with_file(node.children[0])
     condition = lower.expressions(below)(node.expression("condition"))
     return Lowered(lower.intern(Filter(below.schema, below.relation, condition)), below.ids)
 
@@ -34,7 +40,7 @@ def _filter(node: PlanNode, lower: PlanLowering) -> Lowered:
 @lowers_relation("SubqueryAlias", "View", "Repartition", "RepartitionByExpression", "RebalancePartitions")
 def _same_rows(node: PlanNode, lower: PlanLowering) -> Lowered:
     """Nodes that only say what rows are called, or where they are."""
-    return lower(node.children[0])
+    return lower.with_file(node.children[0]) if node.name in ("SubqueryAlias", "View") else lower(node.children[0])
 
 
 @lowers_relation("Expand")
@@ -51,9 +57,10 @@ def _expand(node: PlanNode, lower: PlanLowering) -> Lowered:
 
 @lowers_relation("EventTimeWatermark")
 def _watermark(node: PlanNode, lower: PlanLowering) -> Lowered:
-    below = lower(node.children[0])
+    below = lower.with_file(node.children[0])
     if any(isinstance(relation, Watermark) for relation in _below(below.relation)):
-        raise UnsupportedPlan("plan node EventTimeWatermark", "a second withWatermark on one stream is not supported")
+        why = "a second withWatermark on one stream, with which Spark fails as soon as its watermark moves"
+        raise UnsupportedPlan("plan node EventTimeWatermark", why)
     event_time = node.expression("eventTime")
     column = below.ids.index(expr_id(event_time))
     if not isinstance(below.schema[column].type, T.TimestampType):

@@ -159,5 +159,18 @@ def _with_unmatched(stream: Rows, table: Rows, rows: int) -> tuple[Rows, pa.Arra
     return both[order], pa.array(found[order], mask=missing[order])
 
 
-_PAIRS = {"inner": _all, "left": _with_unmatched, "semi": _one_each, "anti": _unmatched}
+def _one_or_none(stream: Rows, table: Rows, rows: int) -> tuple[Rows, pa.Array]:
+    """Every row of the batch once, with some row of the table or with null."""
+    first = np.full(rows, -1)
+    first[stream] = table
+    return np.arange(rows), pa.array(first, mask=first < 0)
+
+
+_PAIRS = {
+    "inner": _all,
+    "left": _with_unmatched,
+    "semi": _one_each,
+    "anti": _unmatched,
+    "exists": _one_or_none,
+}
 """Which pairs a join gives, of those that match and of the number of rows in the batch."""

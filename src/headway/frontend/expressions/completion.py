@@ -7,11 +7,14 @@
 3. A literal of an array, struct or map is written as text: `exact` gets its values in lists, decimals as text; that of
    a Java object as well: `object` gets its fields, as JSON.
 4. The options of JSON and CSV functions are written as null: `options` gets them.
-5. The values of `InSet` are written as null: `hset` gets them as a list, each as `exact` would be, decimals as text.
+5. The plan of a scalar subquery is of no use as JSON: `expression` gets the JVM's own.
+6. The values of `InSet` are written as null: `hset` gets them as a list, each as `exact` would be, decimals as text.
+7. The projections of an Expand are written as null where they were made of a list of Python's (`unpivot`).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +26,8 @@ def complete(plan: Any, flat: Flat) -> Flat:
     """Complete `flat`, the JSON of the JVM's logical plan `plan`, in place; give it back."""
     jvm = _nodes(plan, flat)
     for at, node in enumerate(flat):
+        if node["class"].endswith(".Expand") and node["projections"] is None:
+            node["projections"] = [[json.loads(e.toJSON()) for e in _each(row)] for row in _each(jvm(at).projections())]
         for field, value in node.items():
             if isinstance(value, list) and any(True for _ in _incomplete(value)):
                 _complete_field(getattr(jvm(at), field)(), value)
@@ -97,6 +102,8 @@ def _filler(node: dict[str, Any]) -> Callable[[Any, dict[str, Any]], None] | Non
         return _literal_filler(node["dataType"])
     if "options" in node and node["options"] is None:
         return _fill_options
+    if node["class"].endswith(".ScalarSubquery") and "expression" not in node:
+        return _fill_subquery
     if node["class"].endswith(".InSet") and not node["hset"]:
         return _fill_set
     return None
@@ -125,10 +132,10 @@ def _fill_literal(expression: Any, node: dict[str, Any]) -> None:
 
 
 def _fill_nested(expression: Any, node: dict[str, Any]) -> None:
-    node["exact"] = _value(expression.value(), expression.dataType(), node["dataType"])
+    node["exact"] = catalyst_value(expression.value(), expression.dataType(), node["dataType"])
 
 
-def _value(value: Any, kind: Any, written: Any) -> Any:
+def catalyst_value(value: Any, kind: Any, written: Any) -> Any:
     """A value of Catalyst's, whose type is `kind` in the JVM and `written` in JSON."""
     if value is None or not isinstance(written, dict):
         return value if value is None or isinstance(value, bool | int | float | bytes) else value.toString()
@@ -139,13 +146,12 @@ def _value(value: Any, kind: Any, written: Any) -> Any:
         return list(zip(keys, _items(value.valueArray(), kind.valueType(), written["valueType"]), strict=True))
     fields = written["fields"]
     kinds = [kind.apply(i).dataType() for i in range(len(fields))]
-    return [_value(value.get(i, k), k, f["type"]) for i, (k, f) in enumerate(zip(kinds, fields, strict=True))]
+    return [catalyst_value(value.get(i, k), k, f["type"]) for i, (k, f) in enumerate(zip(kinds, fields, strict=True))]
 
 
 def _items(array: Any, kind: Any, written: Any) -> list[Any]:
-    return [
-        None if array.isNullAt(i) else _value(array.get(i, kind), kind, written) for i in range(array.numElements())
-    ]
+    places = range(array.numElements())
+    return [None if array.isNullAt(i) else catalyst_value(array.get(i, kind), kind, written) for i in places]
 
 
 def _fill_object(expression: Any, node: dict[str, Any]) -> None:
@@ -169,22 +175,26 @@ def _field(value: Any) -> Any:
 
 def _pairs(found: Any) -> dict[str, str]:
     """A map of Scala's."""
-    each = found.iterator()
-    pairs = {}
-    while each.hasNext():
-        pair = each.next()
-        pairs[pair._1()] = pair._2()
-    return pairs
+    return {pair._1(): pair._2() for pair in _each(found)}
+
+
+def _each(found: Any) -> Iterator[Any]:
+    """The items of a collection of Scala's."""
+    items = found.iterator()
+    while items.hasNext():
+        yield items.next()
 
 
 def _fill_options(expression: Any, node: dict[str, Any]) -> None:
     node["options"] = _pairs(expression.options())
 
 
+def _fill_subquery(expression: Any, node: dict[str, Any]) -> None:
+    node["expression"] = expression
+
+
 def _fill_set(expression: Any, node: dict[str, Any]) -> None:
-    values = expression.hset().iterator()
     node["hset"] = []
-    while values.hasNext():
-        value = values.next()
+    for value in _each(expression.hset()):
         plain = value is None or isinstance(value, bool | int | float | bytes)
         node["hset"].append(value if plain else value.toString())

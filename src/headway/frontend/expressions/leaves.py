@@ -78,22 +78,22 @@ def _literal(tree: Tree, lowering: Lowering) -> Expr:
     if written is None:
         return Literal(data_type, None)
     if "exact" in tree.fields:
-        return Literal(data_type, _exact(data_type, tree.fields["exact"]))
+        return Literal(data_type, exact_value(data_type, tree.fields["exact"]))
     return Literal(data_type, parse_value(data_type, written, lowering.time_zone))
 
 
-def _exact(data_type: T.DataType, value: Any) -> Any:
+def exact_value(data_type: T.DataType, value: Any) -> Any:
     """A value that completion fetched: decimals come as text, arrays, structs and maps (as pairs) as lists."""
     if value is None:
         return None
     if isinstance(data_type, T.DecimalType):
         return Decimal(value)
     if isinstance(data_type, T.ArrayType):
-        return tuple(_exact(data_type.elementType, item) for item in value)
+        return tuple(exact_value(data_type.elementType, item) for item in value)
     if isinstance(data_type, T.StructType):
-        return tuple(_exact(f.dataType, item) for f, item in zip(data_type.fields, value, strict=True))
+        return tuple(exact_value(f.dataType, item) for f, item in zip(data_type.fields, value, strict=True))
     if isinstance(data_type, T.MapType):
-        return tuple((_exact(data_type.keyType, k), _exact(data_type.valueType, v)) for k, v in value)
+        return tuple((exact_value(data_type.keyType, k), exact_value(data_type.valueType, v)) for k, v in value)
     return value
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from headway.dataflow.expr import Expr
 from headway.errors import UnsupportedPlan
-from headway.frontend.expressions.refusals import why_not
+from headway.frontend.expressions.refusals import unsupported
 from headway.frontend.expressions.registry import Lowering, lowers
 from headway.frontend.expressions.simple import arguments
 from headway.frontend.tree import Tree
@@ -44,8 +44,7 @@ def _static_invoke(tree: Tree, lowering: Lowering) -> Expr:
     method = tree.fields["functionName"]
     found = _METHODS.get((owner, method))
     if found is None:
-        why = why_not(f"{owner}.{method}")
-        raise UnsupportedPlan(f"expression StaticInvoke of {owner}.{method}", *(() if why is None else (why,)))
+        raise unsupported("expression StaticInvoke of", f"{owner}.{method}")
     return found(tree, arguments(tree, lowering))
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headway.dataflow.expr import Column, Expr, Variable
-from headway.errors import UnsupportedPlan
-from headway.frontend.expressions.refusals import why_not
+from headway.frontend.expressions.refusals import unsupported
 from headway.frontend.tree import Tree
 
 
@@ -24,13 +23,8 @@ class Lowering:
         """Lower `tree`, or raise `UnsupportedPlan` that names the class that has no entry."""
         found = _LOWERINGS.get(tree.name)
         if found is None:
-            raise UnsupportedPlan(f"expression {tree.name}", *_reason(tree.name))
+            raise unsupported("expression", tree.name)
         return found(tree, self)
-
-
-def _reason(name: str) -> tuple[str, ...]:
-    why = why_not(name)
-    return () if why is None else (why,)
 
 
 LoweringFunction = Callable[[Tree, Lowering], Expr]

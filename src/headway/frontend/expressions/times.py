@@ -169,10 +169,10 @@ def _add_day_time(tree: Tree, lowering: Lowering) -> Expr:
     return Call(time.type, "TimestampAddInterval", (time,), options)
 
 
-def _add_calendar(tree: Tree, lowering: Lowering, days: Expr, micros: Expr) -> Expr:
-    """Days first, in local time, then what is shorter."""
+def _add_calendar(tree: Tree, lowering: Lowering, months: Expr, days: Expr, micros: Expr) -> Expr:
+    """Months and days first, in local time, then what is shorter."""
     time = lowering(tree.children[0])
-    for quantity, unit in ((days, "DAY"), (micros, "MICROSECOND")):
+    for quantity, unit in ((months, "MONTH"), (days, "DAY"), (micros, "MICROSECOND")):
         if not (isinstance(quantity, Literal) and quantity.value == 0):
             time = Call(time.type, "TimestampAdd", (quantity, time), (zone_option(tree, lowering), ("unit", unit)))
     return time

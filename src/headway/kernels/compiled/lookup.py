@@ -50,7 +50,7 @@ def write_lookup(step: StaticJoin, emitter: Emitter, scope: Scope) -> tuple[str,
     columns = [
         _column(step.table, index, at, row, missing, emitter) for at in range(len(step.schema) - len(scope.columns))
     ]
-    goes_on = {"left": "True", "anti": missing}.get(step.how, hit)
+    goes_on = {"left": "True", "exists": "True", "anti": missing}.get(step.how, hit)
     return goes_on, Scope((*scope.columns, *columns))
 
 

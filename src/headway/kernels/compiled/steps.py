@@ -269,4 +269,4 @@ def _both(left: Expr, right: Expr) -> Expr:
 
 
 def _keeps_all(step: Relation) -> bool:
-    return isinstance(step, StaticJoin) and step.how == "left"
+    return isinstance(step, StaticJoin) and step.how in ("left", "exists")

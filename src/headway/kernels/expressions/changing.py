@@ -7,22 +7,25 @@
 
 from __future__ import annotations
 
+import string
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call
 from headway.dataflow.types import arrow_type
-from headway.kernels.expressions.registry import evaluates_lazily
+from headway.kernels.expressions.registry import evaluates, evaluates_lazily
 from headway.kernels.zones import DAY, zone
 
 _random = np.random.default_rng()
+_CHARACTERS = np.frombuffer((string.digits + string.ascii_letters).encode(), np.uint8)
 
 
 class _Moment(threading.local):
@@ -75,6 +78,28 @@ def _rand(call: Call, batch: pa.RecordBatch) -> pa.Array:
 @evaluates_lazily("Randn")
 def _randn(call: Call, batch: pa.RecordBatch) -> pa.Array:
     return pa.array(_random.standard_normal(batch.num_rows))
+
+
+@evaluates_lazily("RandStr")
+def _text(call: Call, batch: pa.RecordBatch) -> pa.Array:
+    length, rows = call.option("length"), batch.num_rows
+    chosen = _CHARACTERS[_random.integers(0, len(_CHARACTERS), rows * length)].tobytes()
+    offsets = np.arange(rows + 1, dtype=np.int32) * length
+    return pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(chosen))
+
+
+@evaluates("Shuffle")
+def _shuffle(call: Call, args: Sequence[pa.Array]) -> pa.Array:
+    lists = args[0]
+    first, counts = lists.offsets.to_numpy()[:-1], pc.list_value_length(lists).fill_null(0).to_numpy()
+    rows = np.repeat(np.arange(len(lists)), counts)
+    starts = np.cumsum(counts) - counts
+    # Sorted by row, and by chance within each.
+    order = np.lexsort((_random.random(len(rows)), rows))
+    places = np.repeat(first - starts, counts) + order
+    values = lists.values.take(pa.array(places))
+    offsets = pa.array(np.append(starts, len(rows)).astype(np.int32), mask=np.append(lists.is_null(), False))
+    return pa.ListArray.from_arrays(offsets, values, type=lists.type)
 
 
 @evaluates_lazily("Uuid")

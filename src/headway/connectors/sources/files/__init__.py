@@ -14,6 +14,7 @@ from headway.connectors.sources.files import columnar, csv_reader, json_reader, 
 from headway.connectors.sources.files.cleaner import check_archive
 from headway.connectors.sources.files.layout import directory_values
 from headway.connectors.sources.files.location import Location, locate
+from headway.connectors.sources.files.metadata import in_files, with_metadata
 from headway.connectors.sources.files.planner import FilePlanner, Growth, log_offset
 from headway.connectors.sources.files.values import DirectoryValues
 from headway.connectors.sources.options import (
@@ -92,7 +93,8 @@ class FileSource:
         self._growth = growth
         self._ignore_missing = boolean(source, "ignoreMissingFiles", False)
         self._zone = session_time_zone(source)
-        self._reader(source.schema)
+        self._in_files = in_files(source.schema)
+        self._reader(self._in_files)
 
     def planner(self) -> Planner:
         return FilePlanner(self._growth)
@@ -103,12 +105,12 @@ class FileSource:
 
     def read(self, task: bytes) -> Iterator[pa.RecordBatch]:
         path, root = json.loads(task)
-        filesystem = self._growth.locations[0].filesystem
-        directories = DirectoryValues(directory_values(path, root), self._source.schema, self._zone)
+        location = self._growth.locations[0]
+        directories = DirectoryValues(directory_values(path, root), self._in_files, self._zone)
         reader = self._reader(directories.in_files)
         try:
-            for batch in reader.read(filesystem, path):
-                yield directories.add_to(batch)
+            batches = (directories.add_to(batch) for batch in reader.read(location.filesystem, path))
+            yield from with_metadata(batches, self._source.schema, location, path)
         except FileNotFoundError:
             if not self._ignore_missing:
                 raise
