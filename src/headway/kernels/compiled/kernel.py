@@ -53,7 +53,7 @@ class CompiledChain:
         self._address = self._array.ctypes.data
         self._selection = np.empty(layout.BLOCK, np.int32)
         self._header[layout.SELECTION] = self._selection.ctypes.data
-        self._hashes = np.empty(layout.BLOCK, np.int64)
+        self._hashes = np.empty(layout.PART, np.int64)
         self._header[layout.HASHES] = self._hashes.ctypes.data
         self._all_valid = np.zeros(0, np.uint8)
         self._cells = self._make_cells(shape)

@@ -54,8 +54,10 @@ class _Writer:
         """What is written; the leading filter may be cut in two."""
         self.selects = False
         """True iff blocks are reduced to a selection of their rows."""
+        self.parts = False
+        """True iff the rows of a block are taken in parts."""
         self.ahead = False
-        """True iff the hashes of a block's keys may be computed before the rest."""
+        """True iff the hashes of a part's keys may be computed before the rest."""
         self.emitter = Emitter(nullable)
         self.aggregation = like
         self.output: OutputPlan | None = None
@@ -70,30 +72,45 @@ class _Writer:
         with emitter.block(f"for begin in range(header[{layout.FROM}], rows, {layout.BLOCK}):"):
             emitter.line(f"end = min(begin + {layout.BLOCK}, rows)")
             done = self._leading(scope)
-            self._hash_ahead(done, scope)
-            with self._rows():
-                self._full_check()
-                self._steps(done, self._after(scope, done))
+            with self._parts(done):
+                self._hash_ahead(scope)
+                with self._rows():
+                    self._full_check()
+                    self._steps(done, self._after(scope, done))
         self._finish()
 
     @contextmanager
+    def _parts(self, done: int) -> Iterator[None]:
+        """A loop over parts of the block, if nearly every row that is left has a group."""
+        aggregate = self.chain.aggregate
+        self.parts = aggregate is not None and bool(aggregate.keys) and all(map(_keeps_most, self.steps[done:]))
+        if not self.parts:
+            yield
+            return
+        first, last = ("0", "selected") if self.selects else ("begin", "end")
+        with self.emitter.block(f"for part in range({first}, {last}, {layout.PART}):"):
+            self.emitter.line(f"stop = min(part + {layout.PART}, {last})")
+            yield
+
+    @contextmanager
     def _rows(self) -> Iterator[None]:
-        """A loop over the rows of the block that are left."""
-        with self.emitter.block("for j in range(selected):" if self.selects else "for i in range(begin, end):"):
+        """A loop over the rows of the block, or of the part of it, that are left."""
+        row, whole = ("j", "selected") if self.selects else ("i", "begin, end")
+        with self.emitter.block(f"for {row} in range({'part, stop' if self.parts else whole}):"):
             if self.selects:
                 self.emitter.line("i = load_i32(selection, j)")
             yield
 
     @property
     def _place(self) -> str:
-        """The row's number among those of the loop."""
-        return "j" if self.selects else "i - begin"
+        """The row's number among those of the part."""
+        return "j - part" if self.selects else "i - part"
 
-    def _hash_ahead(self, done: int, scope: Scope) -> None:
-        """Write a pass over the block in which keys are hashed and their groups' memory is asked for, if every row that
-        is left has a group and finding its keys cannot fail."""
-        emitter, aggregate, rest = self.emitter, self.chain.aggregate, self.steps[done:]
-        if not (aggregate and aggregate.keys and all(isinstance(step, Project | Watermark) for step in rest)):
+    def _hash_ahead(self, scope: Scope) -> None:
+        """Write a pass over the part in which keys are hashed and their groups' memory is asked for, if finding the
+        keys cannot fail."""
+        emitter, aggregate = self.emitter, self.chain.aggregate
+        if not self.parts or aggregate is None:
             return
         with emitter.attempt() as attempt:
             emitter.line(f"ahead = groups > {layout.FAR} and key_range == 0")
@@ -266,6 +283,13 @@ class _Writer:
 
 def _both(left: Expr, right: Expr) -> Expr:
     return Call(left.type, "And", (left, right))
+
+
+def _keeps_most(step: Relation) -> bool:
+    """Whether nearly every row is expected to come through: filters that only ask for nulls are Catalyst's mostly."""
+    if isinstance(step, Filter):
+        return all(isinstance(part, Call) and part.function == "IsNotNull" for part in conjuncts(step.condition))
+    return isinstance(step, Project | Watermark)
 
 
 def _keeps_all(step: Relation) -> bool:
