@@ -36,10 +36,10 @@ FULL = -1
 
 
 def column_slot(index: int) -> int:
-    """Where the header has input column `index`: data address, validity address, offset of its first bit."""
+    """Where the header has input column number `index`: data address, validity address, offset of its first bit."""
     return FIXED + 3 * index
 
 
 def output_slot(columns: int, leaf: int) -> int:
-    """Where the header has output leaf number `leaf` of a chain with `columns` input columns."""
+    """Where the header has output leaf number `leaf` of a chain with `columns` input columns, fields of structs too."""
     return FIXED + 3 * columns + 2 * leaf

@@ -23,9 +23,10 @@ from headway.kernels.compiled import layout
 from headway.kernels.compiled.aggregation import AggregationPlan, write_aggregation, write_approach, write_hash
 from headway.kernels.compiled.emitter import Emitter, Ref, Scope
 from headway.kernels.compiled.expansion import expanded
+from headway.kernels.compiled.inputs import inputs_of, is_plain
 from headway.kernels.compiled.lookup import write_lookup
 from headway.kernels.compiled.output import OutputPlan, write_output
-from headway.kernels.compiled.values import NotCompilable, Value, both, negate, storage
+from headway.kernels.compiled.values import AnyValue, NotCompilable, Struct, Value, both, negate, storage
 
 
 @dataclass
@@ -59,6 +60,8 @@ class _Writer:
         self.ahead = False
         """True iff the hashes of a part's keys may be computed before the rest."""
         self.emitter = Emitter(nullable)
+        self.inputs = inputs_of(chain.input.schema)
+        self.numbers = {column.path: number for number, column in enumerate(self.inputs)}
         self.aggregation = like
         self.output: OutputPlan | None = None
         self.fan_out = 1
@@ -139,30 +142,35 @@ class _Writer:
             self.emitter.line(f"return {layout.FULL}")
 
     def _input(self, index: int) -> Ref:
-        field, emitter = self.chain.input.schema[index], self.emitter
+        def load() -> AnyValue:
+            kind = self.inputs[index].type
+            if is_plain(kind):
+                fields = (self.numbers[index, field] for field in range(len(kind)))
+                return Struct(tuple(map(self._load, fields)), self._missing(index))
+            return self._load(index)
 
-        def missing() -> str:
-            return emitter.once(("null", index), null).null
+        return Ref(lambda: self.emitter.once(("input", index), load), index, lambda: self._missing(index))
 
+    def _load(self, number: int) -> Value:
+        kind = storage(self.inputs[number].type)
+        self._declare(number)
+        code = f"bit(c{number}, o{number} + i)" if kind == "bit" else f"load_{kind}(c{number}, i)"
+        return Value(self.emitter.let(code), self._missing(number))
+
+    def _missing(self, number: int) -> str:
         def null() -> Value:
-            self._declare(index)
-            nullable = emitter.nullable and field.nullable
-            return Value("False", emitter.let(f"not bit(v{index}, o{index} + i)" if nullable else "False"))
+            self._declare(number)
+            nullable = self.emitter.nullable and self.inputs[number].nullable
+            return Value("False", self.emitter.let(f"not bit(v{number}, o{number} + i)" if nullable else "False"))
 
-        def load() -> Value:
-            kind = storage(field.type)
-            self._declare(index)
-            code = f"bit(c{index}, o{index} + i)" if kind == "bit" else f"load_{kind}(c{index}, i)"
-            return Value(emitter.let(code), missing())
+        return self.emitter.once(("null", number), null).null
 
-        return Ref(lambda: emitter.once(("input", index), load), index, missing)
-
-    def _declare(self, index: int) -> None:
+    def _declare(self, number: int) -> None:
         """Have the column's addresses at hand."""
-        if index not in self.emitter.used:
-            self.emitter.used[index] = self.chain.input.schema[index].type
-            slot = layout.column_slot(index)
-            names = (f"c{index}", f"v{index}", f"o{index}")
+        if number not in self.emitter.used:
+            self.emitter.used[number] = self.inputs[number].type
+            slot = layout.column_slot(number)
+            names = (f"c{number}", f"v{number}", f"o{number}")
             self.emitter.preamble += [f"{name} = header[{slot + n}]" for n, name in enumerate(names)]
 
     def _leading(self, scope: Scope) -> int:
@@ -278,7 +286,7 @@ class _Writer:
         steps: tuple[Any, ...] = self.chain.steps
         one_to_one = all(isinstance(s, Project | Watermark) or _keeps_all(s) for s in steps)
         schema = steps[-1].schema if steps else self.chain.input.schema
-        self.output = write_output(schema, one_to_one, len(self.chain.input.schema), self.emitter, scope)
+        self.output = write_output(schema, one_to_one, len(self.inputs), self.emitter, scope)
 
 
 def _both(left: Expr, right: Expr) -> Expr:
