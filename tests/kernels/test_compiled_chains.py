@@ -48,6 +48,7 @@ from headway.dataflow.graph import (
 from headway.dataflow.types import Field
 from headway.kernels.api import Chain, ChainKernel
 from headway.kernels.compiled import compile_now, layout, why_not
+from headway.kernels.compiled.shape import shape_of
 from headway.kernels.expressions.registry import RowError
 from headway.kernels.interpreted import InterpretedChain
 from headway.kernels.merge import Merge
@@ -265,21 +266,26 @@ def test_more_groups_than_fit_at_first() -> None:
 
 @pytest.mark.parametrize("nulls", [False, True])
 @pytest.mark.parametrize("filtered", [False, True])
-def test_more_groups_than_the_cache_holds(nulls: bool, filtered: bool) -> None:
-    """Hashes are computed ahead, block by block; the table still grows in the middle of them."""
+@pytest.mark.parametrize("present", [False, True])
+def test_more_groups_than_the_cache_holds(nulls: bool, filtered: bool, present: bool) -> None:
+    """Hashes are computed ahead, part by part; the table still grows in the middle of them. A filter that asks for
+    nulls alone, as Catalyst adds them, is no reason not to."""
     pick = random.Random(4)
     kept = Filter(SCHEMA, SOURCE, call("LessThan", BOOL, col("i"), lit(9, INT)))
-    steps = (
-        [kept, project([col("l"), col("m"), col("i")], kept)] if filtered else [project([col("l"), col("m"), col("i")])]
-    )
-    kernel = compile_now(aggregated(steps, [0, 1], [AggCall("count", (), LONG), over("sum", LONG, 2, INT)]))
+    columns = [col("l"), col("m"), col("i")]
+    steps: list[Relation] = [kept, project(columns, kept)] if filtered else [project(columns)]
+    if present:
+        steps.append(Filter(steps[-1].schema, steps[-1], call("IsNotNull", BOOL, Column(LONG, 0))))
+    chain = aggregated(steps, [0, 1], [AggCall("count", (), LONG), over("sum", LONG, 2, INT)])
+    assert "prefetch" in shape_of(chain).source
+    kernel = compile_now(chain)
     counted: dict[tuple[int | None, int], int] = {}
     for _ in range(6):
         keys = [(pick.randrange(200), pick.randrange(150)) for _ in range(10_000)]
         rows = [(None if nulls and not key[0] else key[0], key[1], pick.randrange(10)) for key in keys]
         kernel.process(batch([(None, None, None, i, None, one, other, *(None,) * 7) for one, other, i in rows]))
         for one, other, i in rows:
-            if not (filtered and i == 9):
+            if not (filtered and i == 9) and not (present and one is None):
                 counted[one, other] = counted.get((one, other), 0) + i
     assert kernel.groups == len(counted) > 2 * layout.FAR
     out = kernel.flush(None)

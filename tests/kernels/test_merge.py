@@ -204,6 +204,18 @@ def test_room_is_given_back_when_groups_have_left() -> None:
     assert _plain(merge.emit("append", 1000)) == [(190, 1, 1, 1)]
 
 
+def test_a_window_finds_the_room_that_the_one_before_it_had() -> None:
+    merge = CellMerge(WINDOWED)
+    room = []
+    for start in (0, 10, 20):
+        merge.merge(_partials(WINDOWED, _rows(*((start, key, 1) for key in range(5000)))), start)
+        room.append(merge._cells)
+        result = merge.emit("append", start + 10)
+        assert result is not None
+        assert result.num_rows == 5000
+    assert room[0] is room[1] is room[2]
+
+
 @pytest.mark.parametrize("ansi", [True, False])
 def test_a_sum_beyond_a_long_is_an_error_or_wraps(ansi: bool) -> None:
     aggregate = aggregate_of(SOURCE, [1], [call("sum", Column(L, 2), ansi=ansi)])

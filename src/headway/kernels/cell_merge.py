@@ -183,10 +183,16 @@ class CellMerge:
             )
             if code != merging.FULL:
                 break
-            self._resize(2 * len(self._cells))
+            self._grow(partials.num_rows)
         del held  # until here, what the columns' addresses are of
         if code == merging.OVERFLOW:
             raise RowError("[ARITHMETIC_OVERFLOW] long overflow in sum. Use 'try_sum', or a decimal argument.")
+
+    def _grow(self, rows: int) -> None:
+        """Twice the room, or what a batch of so many rows needs if the rest of it brings as many groups as before."""
+        done, room = int(self._header[merging.NEXT]), len(self._cells)
+        expected = self.groups + self.groups * (rows - done) // max(done, self.groups)
+        self._resize(max(2 * room, 1 << expected.bit_length()))
 
     def _point_to(self, partials: pa.RecordBatch, flags: pa.Array | None) -> list[Any]:
         """Tell machine code where the columns are; gives what must live while it runs."""
@@ -208,9 +214,10 @@ class CellMerge:
     def _take_ended(self, watermark: int | None) -> Cells | None:
         if watermark is None or self._end < 0 or self._header[merging.FIRST_END] > watermark:
             return None
+        room, held = len(self._cells), self.groups
         taken: Cells = merging.take_ended(self._cells, self._header, self._width, self._end, watermark)
-        room = len(self._cells)
-        if self.groups * _SHRINK < room > _FIRST:
+        # By how many there were: the next window will have about as many.
+        if held * _SHRINK < room > _FIRST:
             self._resize(room // 2)
         else:
             self._index()

@@ -86,6 +86,9 @@ class Port(Protocol):
     def absorb(self, block: Block) -> bool:
         """Have rows taken ahead of the message that tells of them; False: they must be sent."""
 
+    def row_cost(self) -> float:
+        """Seconds that a row takes there, where nothing is made of it at once; 0: that is not known, or not all."""
+
     def room(self) -> bool: ...
 
     def free(self) -> int:
@@ -106,6 +109,9 @@ class LocalPort:
         self.takes_blocks = target.takes_blocks
         channel.on_room = self._taken
         channel.on_rest = self._looked
+
+    def row_cost(self) -> float:
+        return self._target.row_cost if self._target.absorbs else 0.0
 
     def room(self) -> bool:
         channel = self._channel
@@ -159,6 +165,9 @@ class RemotePort:
         self._bytes = 0
         self._messages = 0
         self._full = False
+
+    def row_cost(self) -> float:
+        return 0.0
 
     def room(self) -> bool:
         if self._bytes < MAX_BYTES and self._messages < MAX_MESSAGES:

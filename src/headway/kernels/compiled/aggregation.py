@@ -5,8 +5,8 @@
 2. A window is held by its start.
 3. Streams come window by window, and most queries have at most one more key: the dense index then gives the group by
    position, window by window; whatever it does not know is looked up by hash.
-4. Where groups are so many that each is a wait for memory, a block's hashes are computed first, and the memory is asked
-   for while others are computed: what comes then finds it in the cache.
+4. Where groups are so many that each is a wait for memory, the hashes of some hundred rows are computed first, and the
+   memory is asked for while others are computed: what comes then finds it in the cache.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Update:
 def write_aggregation(
     aggregate: Aggregate, emitter: Emitter, scope: Scope, like: AggregationPlan | None, ahead: str | None
 ) -> AggregationPlan:
-    """Write what happens to a row that has come through the steps; `ahead` is its place among the block's hashes, if
+    """Write what happens to a row that has come through the steps; `ahead` is its place among the part's hashes, if
     they may have been computed."""
     if aggregate.session:
         raise NotCompilable("session windows have no compiled form")

@@ -11,6 +11,7 @@ from headway.kernels.api import Chain
 from headway.kernels.compiled import layout
 from headway.kernels.compiled.cells import CellTable
 from headway.kernels.compiled.emitter import SUM_OVERFLOW
+from headway.kernels.compiled.inputs import inputs_of
 from headway.kernels.compiled.output import Columns
 from headway.kernels.compiled.shape import Shape
 from headway.kernels.compiled.steps import Variant
@@ -45,15 +46,16 @@ class CompiledChain:
         self._chain: Chain = shape.chain
         self._with_nulls = _Program(functions["with_nulls"], shape.with_nulls)
         self._without_nulls = _Program(functions["without_nulls"], shape.without_nulls)
-        self._inputs = len(self._chain.input.schema)
-        self._columns = [(i, layout.column_slot(i), _width(kind)) for i, kind in sorted(shape.used.items())]
+        inputs = inputs_of(self._chain.input.schema)
+        self._inputs = len(inputs)
+        self._columns = [(inputs[i], layout.column_slot(i), _width(kind)) for i, kind in sorted(shape.used.items())]
         self._fan_out = shape.fan_out
         self._array = np.zeros(shape.header_size, np.int64)
         self._header = memoryview(self._array)  # type: ignore[arg-type]
         self._address = self._array.ctypes.data
         self._selection = np.empty(layout.BLOCK, np.int32)
         self._header[layout.SELECTION] = self._selection.ctypes.data
-        self._hashes = np.empty(layout.BLOCK, np.int64)
+        self._hashes = np.empty(layout.PART, np.int64)
         self._header[layout.HASHES] = self._hashes.ctypes.data
         self._all_valid = np.zeros(0, np.uint8)
         self._cells = self._make_cells(shape)
@@ -94,8 +96,8 @@ class CompiledChain:
 
     def _point_to_batch(self, batch: pa.RecordBatch) -> bool:
         header, nulls = self._header, False
-        for index, slot, width in self._columns:
-            column = batch.column(index)
+        for read, slot, width in self._columns:
+            column = read.of(batch)
             offset = column.offset
             validity, data = column.buffers()[:2]
             # Bits cannot be addressed, so columns of them keep their offset; so does validity.
@@ -109,14 +111,14 @@ class CompiledChain:
 
     def _point_to_block(self, block: Block) -> None:
         header = self._header
-        for index, slot, _ in self._columns:
-            header[slot], header[slot + 1], header[slot + 2] = block.address(index), 0, 0
+        for read, slot, _ in self._columns:
+            header[slot], header[slot + 1], header[slot + 2] = block.address(read.path[0]), 0, 0
 
     def _fill_validity(self, batch: pa.RecordBatch) -> None:
         """Columns that have no validity bitmap get one that says all is valid."""
-        for index, slot, _ in self._columns:
+        for read, slot, _ in self._columns:
             if self._header[slot + 1] == 0:
-                bits = batch.column(index).offset + batch.num_rows
+                bits = read.of(batch).offset + batch.num_rows
                 if len(self._all_valid) * 8 < bits:
                     self._all_valid = np.full(bits // 8 + 1, 255, np.uint8)
         for _, slot, _ in self._columns:

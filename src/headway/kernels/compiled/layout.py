@@ -21,11 +21,12 @@ KEY_LOW = 12  # lowest key of the dense index
 KEY_RANGE = 13  # keys of the dense index, 0: it is off
 DENSE = 14  # address of int32: WAYS times KEY_RANGE group numbers, -1 where unknown
 WAY_STARTS = 15  # address of int64: the window that each way of DENSE is for
-HASHES = 16  # address of BLOCK int64: scratch
+HASHES = 16  # address of PART int64: scratch
 
 FIXED = 17  # then 3 per input column: data, validity, bit offset; then 2 per output leaf: data, validity
 
 BLOCK = 2048  # rows that a kernel takes at a time, so that columns stay in the first-level cache between its passes
+PART = 512  # rows whose groups are asked for ahead: with more, the first would have left the cache again
 FAR = 8192  # groups: more than that are not in the second-level cache
 WAYS = 16  # windows that the dense index knows at a time, a power of two
 NO_TIME = -(1 << 63)
@@ -35,10 +36,10 @@ FULL = -1
 
 
 def column_slot(index: int) -> int:
-    """Where the header has input column `index`: data address, validity address, offset of its first bit."""
+    """Where the header has input column number `index`: data address, validity address, offset of its first bit."""
     return FIXED + 3 * index
 
 
 def output_slot(columns: int, leaf: int) -> int:
-    """Where the header has output leaf number `leaf` of a chain with `columns` input columns."""
+    """Where the header has output leaf number `leaf` of a chain with `columns` input columns, fields of structs too."""
     return FIXED + 3 * columns + 2 * leaf

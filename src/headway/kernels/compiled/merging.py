@@ -4,6 +4,7 @@
    since it was last given out, the states.
 2. Nothing here is made for one query: what the columns are and how states merge is data. A batch of partials is small,
    so that what counts is how much code runs that is not in the processor's cache, and this is all of it.
+3. Where groups are so many that each is a wait for memory, it is asked for while the keys of others are read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numba
 import numpy as np
 from numba.extending import register_jitable
 
+from headway.kernels.compiled.layout import FAR
 from headway.kernels.native.machine import (
     add_overflows,
     bits_f32,
@@ -25,6 +27,7 @@ from headway.kernels.native.machine import (
     load_i32,
     load_i64,
     load_u8,
+    prefetch,
 )
 from headway.kernels.native.runtime import less_floats, mix, normal
 
@@ -36,6 +39,8 @@ GROUPS, FIRST_END, CHANGED, LATE, NEXT = range(5)
 """Places of the header: how many groups there are, when the first of them ends, how many have changed, how many rows
 were late, which row is next."""
 DONE, FULL, OVERFLOW = range(3)
+PART = 128
+"""Rows whose keys are read before their groups are looked up."""
 NEVER = np.int64(2**63 - 1)
 _CELLS = "int64[:, ::1], int32[::1], int32[::1]"
 """The groups; a hash table of their numbers, twice as long as there is room for groups; the groups that changed."""
@@ -79,11 +84,16 @@ def _read_key(columns: Any, row: int, key: Any) -> None:
 
 
 @register_jitable  # type: ignore[untyped-decorator]
-def _place(cells: Any, table: Any, key: Any, width: int) -> Any:
-    """Where in the table the group of a key is, or would be."""
+def _code(key: Any, width: int) -> Any:
     code = np.int64(0)
     for i in range(width):
         code = mix(code ^ key[i])
+    return code
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _place(cells: Any, table: Any, key: Any, code: int, width: int) -> Any:
+    """Where in the table the group of a key is, or would be."""
     mask = np.int64(len(table) - 1)
     at = code & mask
     while table[at] >= 0:
@@ -96,6 +106,18 @@ def _place(cells: Any, table: Any, key: Any, width: int) -> Any:
             break
         at = (at + 1) & mask
     return at
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _approach(cells: Any, table: Any, codes: Any) -> None:
+    """Ask for the memory of the groups that are found at these codes."""
+    mask, stride = np.int64(len(table) - 1), np.int64(8 * cells.shape[1])
+    for code in codes:
+        prefetch(np.int64(table.ctypes.data) + 4 * (code & mask))
+    for code in codes:
+        group = np.int64(cells.ctypes.data) + stride * table[code & mask]
+        prefetch(group)
+        prefetch(group + stride - 8)
 
 
 @register_jitable  # type: ignore[untyped-decorator]
@@ -161,36 +183,44 @@ def absorb(
     """
     states = len(how)
     keys = len(columns) - states - 1
-    key, bits = np.zeros(keys + 1, np.int64), np.zeros(1, np.int64)
+    read, codes = np.empty((PART, keys + 1), np.int64), np.empty(PART, np.int64)
+    bits = np.zeros(1, np.int64)
     real = bits.view(np.float64)
-    for row in range(header[NEXT], rows):
-        _read_key(columns, row, key)
-        ends = end >= 0 and (key[keys] >> end) & 1 == 0
-        if ends and key[end] <= watermark:
-            header[LATE] += 1
-            continue
-        at = _place(cells, table, key, keys + 1)
-        group = np.int64(table[at])
-        if group < 0:
-            group = header[GROUPS]
-            if group == len(cells):
-                header[NEXT] = row
-                return FULL
-            header[GROUPS] += 1
-            table[at] = group
-            _begin(cells, reals, group, key, keys + 1, how)
-            if ends:
-                header[FIRST_END] = min(header[FIRST_END], key[end])
-        for state in range(states):
-            if not _null(columns, keys + state, row):
-                bits[0] = _read(columns, keys + state, row)
-                if not _update(cells, reals, group, keys + 3 + state, how[state], bits[0], real[0]):
-                    return OVERFLOW
-                cells[group, keys + 1] |= np.int64(1) << state
-        if cells[group, keys + 2] == 0 and _read(columns, keys + states, row) != 0:
-            cells[group, keys + 2] = 1
-            changed[header[CHANGED]] = group
-            header[CHANGED] += 1
+    for part in range(header[NEXT], rows, PART):
+        stop = min(part + PART, rows)
+        for row in range(part, stop):
+            _read_key(columns, row, read[row - part])
+            codes[row - part] = _code(read[row - part], keys + 1)
+        if header[GROUPS] > FAR:
+            _approach(cells, table, codes[: stop - part])
+        for row in range(part, stop):
+            key = read[row - part]
+            ends = end >= 0 and (key[keys] >> end) & 1 == 0
+            if ends and key[end] <= watermark:
+                header[LATE] += 1
+                continue
+            at = _place(cells, table, key, codes[row - part], keys + 1)
+            group = np.int64(table[at])
+            if group < 0:
+                group = header[GROUPS]
+                if group == len(cells):
+                    header[NEXT] = row
+                    return FULL
+                header[GROUPS] += 1
+                table[at] = group
+                _begin(cells, reals, group, key, keys + 1, how)
+                if ends:
+                    header[FIRST_END] = min(header[FIRST_END], key[end])
+            for state in range(states):
+                if not _null(columns, keys + state, row):
+                    bits[0] = _read(columns, keys + state, row)
+                    if not _update(cells, reals, group, keys + 3 + state, how[state], bits[0], real[0]):
+                        return OVERFLOW
+                    cells[group, keys + 1] |= np.int64(1) << state
+            if cells[group, keys + 2] == 0 and _read(columns, keys + states, row) != 0:
+                cells[group, keys + 2] = 1
+                changed[header[CHANGED]] = group
+                header[CHANGED] += 1
     return DONE
 
 
@@ -201,7 +231,7 @@ def index(cells: Any, table: Any, changed: Any, header: Any, width: int, end: in
     table[:] = -1
     header[CHANGED], header[FIRST_END] = 0, NEVER
     for group in range(header[GROUPS]):
-        table[_place(cells, table, cells[group], width)] = group
+        table[_place(cells, table, cells[group], _code(cells[group], width), width)] = group
         if cells[group, width + 1] != 0:
             changed[header[CHANGED]] = group
             header[CHANGED] += 1

@@ -23,9 +23,10 @@ from headway.kernels.compiled import layout
 from headway.kernels.compiled.aggregation import AggregationPlan, write_aggregation, write_approach, write_hash
 from headway.kernels.compiled.emitter import Emitter, Ref, Scope
 from headway.kernels.compiled.expansion import expanded
+from headway.kernels.compiled.inputs import inputs_of, is_plain
 from headway.kernels.compiled.lookup import write_lookup
 from headway.kernels.compiled.output import OutputPlan, write_output
-from headway.kernels.compiled.values import NotCompilable, Value, both, negate, storage
+from headway.kernels.compiled.values import AnyValue, NotCompilable, Struct, Value, both, negate, storage
 
 
 @dataclass
@@ -54,9 +55,13 @@ class _Writer:
         """What is written; the leading filter may be cut in two."""
         self.selects = False
         """True iff blocks are reduced to a selection of their rows."""
+        self.parts = False
+        """True iff the rows of a block are taken in parts."""
         self.ahead = False
-        """True iff the hashes of a block's keys may be computed before the rest."""
+        """True iff the hashes of a part's keys may be computed before the rest."""
         self.emitter = Emitter(nullable)
+        self.inputs = inputs_of(chain.input.schema)
+        self.numbers = {column.path: number for number, column in enumerate(self.inputs)}
         self.aggregation = like
         self.output: OutputPlan | None = None
         self.fan_out = 1
@@ -70,30 +75,45 @@ class _Writer:
         with emitter.block(f"for begin in range(header[{layout.FROM}], rows, {layout.BLOCK}):"):
             emitter.line(f"end = min(begin + {layout.BLOCK}, rows)")
             done = self._leading(scope)
-            self._hash_ahead(done, scope)
-            with self._rows():
-                self._full_check()
-                self._steps(done, self._after(scope, done))
+            with self._parts(done):
+                self._hash_ahead(scope)
+                with self._rows():
+                    self._full_check()
+                    self._steps(done, self._after(scope, done))
         self._finish()
 
     @contextmanager
+    def _parts(self, done: int) -> Iterator[None]:
+        """A loop over parts of the block, if nearly every row that is left has a group."""
+        aggregate = self.chain.aggregate
+        self.parts = aggregate is not None and bool(aggregate.keys) and all(map(_keeps_most, self.steps[done:]))
+        if not self.parts:
+            yield
+            return
+        first, last = ("0", "selected") if self.selects else ("begin", "end")
+        with self.emitter.block(f"for part in range({first}, {last}, {layout.PART}):"):
+            self.emitter.line(f"stop = min(part + {layout.PART}, {last})")
+            yield
+
+    @contextmanager
     def _rows(self) -> Iterator[None]:
-        """A loop over the rows of the block that are left."""
-        with self.emitter.block("for j in range(selected):" if self.selects else "for i in range(begin, end):"):
+        """A loop over the rows of the block, or of the part of it, that are left."""
+        row, whole = ("j", "selected") if self.selects else ("i", "begin, end")
+        with self.emitter.block(f"for {row} in range({'part, stop' if self.parts else whole}):"):
             if self.selects:
                 self.emitter.line("i = load_i32(selection, j)")
             yield
 
     @property
     def _place(self) -> str:
-        """The row's number among those of the loop."""
-        return "j" if self.selects else "i - begin"
+        """The row's number among those of the part."""
+        return "j - part" if self.selects else "i - part"
 
-    def _hash_ahead(self, done: int, scope: Scope) -> None:
-        """Write a pass over the block in which keys are hashed and their groups' memory is asked for, if every row that
-        is left has a group and finding its keys cannot fail."""
-        emitter, aggregate, rest = self.emitter, self.chain.aggregate, self.steps[done:]
-        if not (aggregate and aggregate.keys and all(isinstance(step, Project | Watermark) for step in rest)):
+    def _hash_ahead(self, scope: Scope) -> None:
+        """Write a pass over the part in which keys are hashed and their groups' memory is asked for, if finding the
+        keys cannot fail."""
+        emitter, aggregate = self.emitter, self.chain.aggregate
+        if not self.parts or aggregate is None:
             return
         with emitter.attempt() as attempt:
             emitter.line(f"ahead = groups > {layout.FAR} and key_range == 0")
@@ -122,30 +142,35 @@ class _Writer:
             self.emitter.line(f"return {layout.FULL}")
 
     def _input(self, index: int) -> Ref:
-        field, emitter = self.chain.input.schema[index], self.emitter
+        def load() -> AnyValue:
+            kind = self.inputs[index].type
+            if is_plain(kind):
+                fields = (self.numbers[index, field] for field in range(len(kind)))
+                return Struct(tuple(map(self._load, fields)), self._missing(index))
+            return self._load(index)
 
-        def missing() -> str:
-            return emitter.once(("null", index), null).null
+        return Ref(lambda: self.emitter.once(("input", index), load), index, lambda: self._missing(index))
 
+    def _load(self, number: int) -> Value:
+        kind = storage(self.inputs[number].type)
+        self._declare(number)
+        code = f"bit(c{number}, o{number} + i)" if kind == "bit" else f"load_{kind}(c{number}, i)"
+        return Value(self.emitter.let(code), self._missing(number))
+
+    def _missing(self, number: int) -> str:
         def null() -> Value:
-            self._declare(index)
-            nullable = emitter.nullable and field.nullable
-            return Value("False", emitter.let(f"not bit(v{index}, o{index} + i)" if nullable else "False"))
+            self._declare(number)
+            nullable = self.emitter.nullable and self.inputs[number].nullable
+            return Value("False", self.emitter.let(f"not bit(v{number}, o{number} + i)" if nullable else "False"))
 
-        def load() -> Value:
-            kind = storage(field.type)
-            self._declare(index)
-            code = f"bit(c{index}, o{index} + i)" if kind == "bit" else f"load_{kind}(c{index}, i)"
-            return Value(emitter.let(code), missing())
+        return self.emitter.once(("null", number), null).null
 
-        return Ref(lambda: emitter.once(("input", index), load), index, missing)
-
-    def _declare(self, index: int) -> None:
+    def _declare(self, number: int) -> None:
         """Have the column's addresses at hand."""
-        if index not in self.emitter.used:
-            self.emitter.used[index] = self.chain.input.schema[index].type
-            slot = layout.column_slot(index)
-            names = (f"c{index}", f"v{index}", f"o{index}")
+        if number not in self.emitter.used:
+            self.emitter.used[number] = self.inputs[number].type
+            slot = layout.column_slot(number)
+            names = (f"c{number}", f"v{number}", f"o{number}")
             self.emitter.preamble += [f"{name} = header[{slot + n}]" for n, name in enumerate(names)]
 
     def _leading(self, scope: Scope) -> int:
@@ -261,11 +286,18 @@ class _Writer:
         steps: tuple[Any, ...] = self.chain.steps
         one_to_one = all(isinstance(s, Project | Watermark) or _keeps_all(s) for s in steps)
         schema = steps[-1].schema if steps else self.chain.input.schema
-        self.output = write_output(schema, one_to_one, len(self.chain.input.schema), self.emitter, scope)
+        self.output = write_output(schema, one_to_one, len(self.inputs), self.emitter, scope)
 
 
 def _both(left: Expr, right: Expr) -> Expr:
     return Call(left.type, "And", (left, right))
+
+
+def _keeps_most(step: Relation) -> bool:
+    """Whether nearly every row is expected to come through: filters that only ask for nulls are Catalyst's mostly."""
+    if isinstance(step, Filter):
+        return all(isinstance(part, Call) and part.function == "IsNotNull" for part in conjuncts(step.condition))
+    return isinstance(step, Project | Watermark)
 
 
 def _keeps_all(step: Relation) -> bool:

@@ -81,6 +81,10 @@ class Operator:
         self._waited = 0.0
         self._messages = 0
         """Taken in this run."""
+        self._rows = 0
+        """The same."""
+        self.row_cost = 0.0
+        """Seconds per row, of the last run that took rows and gave no results of windows; 0: there was none."""
         self._triggered = False
         """True iff a mark made results leave in this run."""
         self._serial = 0
@@ -126,6 +130,7 @@ class Operator:
         self._began, self._waited = host.now(), 0.0
         if message.batch is not None:
             self.profile.flow.took(message.batch.num_rows)
+            self._rows += message.batch.num_rows
         self._take(channel, message)
         self._messages += 1
         ended = host.now()
@@ -219,6 +224,7 @@ class Operator:
             since, message = channel.take()
             if message.batch is not None:
                 self.profile.flow.took(message.batch.num_rows)
+                self._rows += message.batch.num_rows
                 self.account.add(-message.size)
             self.current, self.cause, self._from = message, message.context, channel
             self._began = now
@@ -234,8 +240,10 @@ class Operator:
         """A run took so long. Called by the worker loop after it."""
         profile = self.profile
         profile.ran(seconds / max(1, self._messages), self._triggered)
+        if self._rows and not self._triggered:
+            self.row_cost = seconds / self._rows
         self._triggered = False
-        self._messages = 0
+        self._messages = self._rows = 0
         self.current = NO_MESSAGE
         if profile.runs <= ALWAYS_REPLIES or profile.runs % REPLIES_EVERY == 0:
             profile.waited(self._waited)

@@ -44,6 +44,10 @@ LONGEST_PAUSE = 0.02
 LONGEST_LEAD = 0.1
 PAUSES_IN_TARGET = 8
 MAX_ROWS = 1 << 14
+MOST_ROWS = 1 << 16
+LONGEST_WORK = 0.002
+"""Seconds. Where rows cost so little downstream that `MAX_ROWS` of them take less, more are read at a time: a message
+has a cost of its own, and is not interrupted."""
 
 
 class InlineOperator(Operator):
@@ -220,7 +224,10 @@ class InlineOperator(Operator):
 
     def _most_rows(self, layout: Layout | None) -> int:
         """As many rows as there is room for, downstream and in a block."""
-        most = MAX_ROWS if layout is None else min(MAX_ROWS, layout.capacity)
+        if layout is None:
+            most = worth_reading([port.row_cost() for port in self.ports])
+        else:
+            most = min(MAX_ROWS, layout.capacity)
         if not self._width:
             return most
         free = MAX_BYTES
@@ -308,6 +315,15 @@ class InlineOperator(Operator):
         source = self.host.metrics.source(self._key, self._description)
         source.backlog = self._backlog(now)
         source.end = {number: shown() for number, shown in self._shown}
+
+
+def worth_reading(costs: Sequence[float]) -> int:
+    """How many rows to read at a time, if one costs so many seconds in each of those that get them; 0: nobody knows.
+
+    >>> worth_reading([0.0]), worth_reading([1e-6]), worth_reading([50e-9, 30e-9]), worth_reading([5e-9])
+    (16384, 16384, 25000, 65536)
+    """
+    return max(MAX_ROWS, min(MOST_ROWS, round(LONGEST_WORK / sum(costs)))) if costs and all(costs) else MAX_ROWS
 
 
 def _shown(partition: InlinePartition) -> Callable[[], Position | Reached]:

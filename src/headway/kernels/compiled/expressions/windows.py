@@ -40,7 +40,7 @@ def _outside(time: Value, start: str, slide: str) -> str:
 def _field(call: Call, emitter: Emitter, scope: Scope) -> AnyValue:
     struct = emitter.value(call.args[0], scope)
     if not isinstance(struct, Struct):
-        raise NotCompilable("a field of a struct that comes as a column has no compiled form")
+        raise NotCompilable("a field of what is no struct has no compiled form")
     field = struct.fields[call.option("ordinal")]
     return Value(field.code, emitter.let(either(field.null, struct.null)))
 
