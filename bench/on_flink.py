@@ -24,7 +24,7 @@ from bench.flink import gateway as java
 from bench.flink.install import VERSION
 from bench.lines import Line
 from bench.on_spark import summary
-from bench.search import Trial
+from bench.search import BEHIND, Trial
 from bench.workload import RingWorkload
 
 PARALLELISM = 2
@@ -149,13 +149,14 @@ class OnFlink:
     def _observe(self, rate: int, t0_us: int, seconds: float) -> Trial:
         time.sleep(max(0.0, t0_us / 1e6 - time.time()) + WARM_UP)
         began, before, lags = time.time(), self._emitted(), []
-        while time.time() < began + seconds:
+        while time.time() < began + seconds and not (lags and lags[-1] > BEHIND * 1000):
             lags.append(self._jvm.bench.Results.lagMicros() / 1000)
             time.sleep(1 / SAMPLES_PER_S)
+        cut = lags[-1] > BEHIND * 1000
         took, rows = time.time() - began, self._emitted() - before
         early, late = np.median(lags[: len(lags) // 2]), np.median(lags[-len(lags) // 4 :])
-        followed = rows / took > 0.95 * rate * self._queries and late <= 1.2 * early + 500.0
-        return Trial(rate, rows / took, rows, took, bool(followed), self._latency(lags, seconds), correct=False)
+        followed = rows / took > 0.95 * rate * self._queries and late <= 1.2 * early + 500.0 and not cut
+        return Trial(rate, rows / took, rows, took, bool(followed), self._latency(lags, seconds), False, cut)
 
     def _latency(self, lags: list[float], seconds: float) -> dict[str, float]:
         markers = np.array(_markers(self._jvm.bench.LatencyReporter.shown(), int(seconds * SAMPLES_PER_S)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,16 +10,18 @@ from typing import Any
 import headway
 from bench.cluster import CONF
 from bench.lines import Line, Lines, read_lines
-from bench.search import Trial
+from bench.search import BEHIND, Trial
 from bench.workload import Workload
 from headway.observe.metrics import QueryMetrics
 
-WARM_UP = 5.0
-SETTLE = 3.0
+WARM_UP = 4.0
+SETTLE = 1.5
 SETTLE_PER_QUERY = 0.5
 """The first event is due when all queries run."""
 FOLLOWED, CAUGHT_UP = 0.98, 0.1
 """A rate is followed if so much of it was read, and less than so many seconds of it wait at the end."""
+LOOKS = 0.5
+"""Seconds from one look at the backlog to the next."""
 
 
 class OnHeadway:
@@ -72,15 +73,18 @@ class OnHeadway:
         return writer.latency(self._workload.target).start(fallback=False)
 
     def _observe(self, running: list[Any], rate: int, t0_us: int, seconds: float) -> Trial:
-        time.sleep(max(0.0, t0_us / 1e6 - time.time()) + WARM_UP)
+        offered = rate * self._queries
+        begins = max(time.time(), t0_us / 1e6) + WARM_UP
+        cut = not _keeps_up(running, offered, begins)
         _totals(running)
-        began = time.time()
-        time.sleep(seconds)
-        backlog, offered = _backlog(running), rate * self._queries
-        totals = _totals(running)
-        per_second, took = _rate(running, began)
-        followed = backlog <= CAUGHT_UP * offered and per_second > FOLLOWED * offered
-        return Trial(rate, per_second, totals.input_rows, took, followed, self._latency(totals), correct=False)
+        began, waited = time.time(), _backlog(running)
+        cut = cut or not _keeps_up(running, offered, began + seconds)
+        took, waits, totals = time.time() - began, _backlog(running), _totals(running)
+        # What was due and does not wait was read. Nodes tell of their rows once a second, each at a time of its own: a
+        # count of them over a few seconds is off by some percent.
+        per_second = offered - (waits - waited) / took
+        followed = not cut and waits <= CAUGHT_UP * offered and per_second > FOLLOWED * offered
+        return Trial(rate, per_second, totals.input_rows, took, followed, self._latency(totals), False, cut)
 
     def _latency(self, totals: QueryMetrics) -> dict[str, float]:
         """Of events, by the markers among them; where results follow at once, by results if those are slower: markers
@@ -97,6 +101,15 @@ class OnHeadway:
         self._headway.stop()
 
 
+def _keeps_up(running: list[Any], offered: int, until: float) -> bool:
+    """Wait until then; not longer than it takes to fall behind."""
+    while (left := until - time.time()) > 0:
+        time.sleep(min(left, LOOKS))
+        if _backlog(running) > BEHIND * offered:
+            return False
+    return True
+
+
 def _totals(running: list[Any]) -> QueryMetrics:
     """What all queries counted since the last call."""
     totals = QueryMetrics()
@@ -105,16 +118,6 @@ def _totals(running: list[Any]) -> QueryMetrics:
             raise one.exception()
         totals.merge(one._run._running.totals())
     return totals
-
-
-def _rate(running: list[Any], since: float) -> tuple[float, float]:
-    """Rows/s of all queries together, and the seconds it was counted over, from the progress made after `since`."""
-    rates, spans = [], []
-    for one in running:
-        made = [p for p in one.recentProgress if datetime.fromisoformat(p["timestamp"]).timestamp() > since + 1]
-        spans.append(sum(p["batchDuration"] for p in made) / 1000)
-        rates.append(sum(p["numInputRows"] for p in made) / spans[-1])
-    return sum(rates), max(spans)
 
 
 def _backlog(running: list[Any]) -> int:

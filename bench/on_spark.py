@@ -6,13 +6,15 @@
    grain is not held against Spark.
 3. An event takes effect when the micro-batch that has it commits.
 4. Nothing counts before the first micro-batch has committed and a while has passed: what starting costs is not Spark's
-   speed, nor is what it catches up with then. At least three micro-batches count, however long they take.
+   speed, nor is what it catches up with then. At least three micro-batches count, however long they take, unless the
+   query falls behind meanwhile.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +24,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from bench.lines import Line, flat
-from bench.search import Trial
+from bench.search import BEHIND, Trial
 from bench.workload import Workload
 from headway.java import ensure_java
 
@@ -30,8 +32,10 @@ WARM_UP = 6.0
 """Seconds from the first micro-batch on."""
 FEWEST = 3
 """Micro-batches that count at least."""
-PATIENCE = 90.0
-"""Seconds that are waited for a micro-batch more: who makes none by then does not follow."""
+LOOKS = 0.5
+"""Seconds from one look at the progress to the next."""
+WARM_UP_PART = 10
+"""The JVM's first query, before any that counts, gets so many times fewer rows."""
 
 
 class Batch(NamedTuple):
@@ -68,6 +72,7 @@ class OnSpark:
         self._spark.sparkContext.setLogLevel("OFF")
         workload.open(self._spark)
         self._trials = 0
+        self.run(max(1, self.first_guess // WARM_UP_PART), 1.0)
 
     def run(self, rate: int, seconds: float) -> Trial:
         """All queries at `rate` each."""
@@ -77,16 +82,14 @@ class OnSpark:
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             running = {Path(folder, name): self._start(name, rate, t0_us, f"{folder}/{name}") for name in names}
             try:
-                _made(running, 1, 0.0)
-                time.sleep(WARM_UP)
-                began = time.time()
-                time.sleep(seconds)
-                batches = _made(running, FEWEST, began)
+                began, kept_up = _watched(running, seconds)
+                batches = [_batches(query, checkpoint, began) for checkpoint, query in running.items()]
                 took = time.time() - began
             finally:
                 for one in running.values():
                     one.stop()
-            return self._judge(batches, names, rate, t0_us, took)
+            trial = self._judge(batches, names, rate, t0_us, took)
+            return trial if kept_up else _ended(trial)
 
     def _start(self, name: str, rate: int, t0_us: int, checkpoint: str) -> Any:
         frame = self._workload.query(self._workload.on_spark(rate, t0_us))
@@ -112,15 +115,32 @@ class OnSpark:
         self._spark.stop()
 
 
-def _made(running: dict[Path, Any], fewest: int, since: float) -> list[list[Batch]]:
-    """The micro-batches with rows that committed after `since`, when every query (by its checkpoint) has so many; when
-    patience ends, those that there are."""
-    until = time.time() + PATIENCE
+def _watched(running: dict[Path, Any], seconds: float) -> tuple[float, bool]:
+    """Wait while a trial runs: from when on its micro-batches count, and whether it kept up to its end. If it did not,
+    all that it made count."""
+    started = time.time()
+    if not (_waited(running, started, 1, started) and _waited(running, time.time() + WARM_UP, 1, started)):
+        return started, False
+    began = time.time()
+    return (began, True) if _waited(running, began + seconds, FEWEST, began) else (started, False)
+
+
+def _waited(running: dict[Path, Any], until: float, fewest: int, since: float) -> bool:
+    """Wait until then, and until every query (by its checkpoint) has committed so many micro-batches after `since`;
+    whether none has fallen behind meanwhile."""
     while True:
         found = [_batches(query, checkpoint, since) for checkpoint, query in running.items()]
-        if min(map(len, found)) >= fewest or time.time() >= until:
-            return found
-        time.sleep(0.5)
+        now = time.time()
+        if any(now - (query[-1].last if query else since) > BEHIND for query in found):
+            return False
+        if now >= until and min(map(len, found)) >= fewest:
+            return True
+        time.sleep(LOOKS)
+
+
+def _ended(trial: Trial) -> Trial:
+    """What was taken of a trial that was ended, from its start on."""
+    return replace(trial, rows_per_s=trial.rows / trial.seconds, followed=False, cut=True)
 
 
 def _batches(query: Any, checkpoint: Path, since: float) -> list[Batch]:

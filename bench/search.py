@@ -1,7 +1,13 @@
 """Finding the highest rate that a system follows, and how it does at 80 % of it. The same for every system.
 
-A machine that is a guest of others' loses its processors for whole tenths of a second at times, and then any system is
-late. So the run at 80 % is repeated while too much of it was stolen; the one that lost least counts, and says how much.
+1. Every trial has the whole length of a measured run, so that the highest rate that was followed needs no second run.
+   The search begins with a guess per system; a guess that is far off costs trials, but changes nothing of what is found
+   but for the last eighth of it.
+2. A trial that falls behind says what the system takes when more is offered: the next one offers a little less.
+3. A trial in which rows that came `BEHIND` seconds ago still have no effect has failed, and is ended then.
+4. A machine that is a guest of others' loses its processors for whole tenths of a second at times, and then any system
+   is late. So the run at 80 % is repeated while too much of it was stolen; the one that lost least counts, and says how
+   much.
 """
 
 from __future__ import annotations
@@ -18,11 +24,21 @@ LOAD = 0.8
 TRIES = 3
 DISTURBED = 0.01
 """Part of the processors' time."""
+BEHIND = 20.0
+"""Seconds. Micro-batches are late by up to twice their length, seconds of it where they follow."""
+STEP = 1.25
+"""From a guess that was followed to the next rate; the steps after it are wider, for the guess was poor."""
+NEAR = 1.125
+"""A rate that was followed is the highest if so many times more was not."""
+A_LITTLE_LESS = 0.95
+SMALLEST = 1 / 1024
+"""Part of the guess."""
 
 
 @dataclass
 class Trial:
-    """A run at one offered rate (rows/s per query). `followed`: the backlog did not grow."""
+    """A run at one offered rate (rows/s per query). `followed`: the backlog did not grow; `cut`: it had fallen behind,
+    and was ended before its time."""
 
     rate: int
     rows_per_s: float
@@ -31,37 +47,46 @@ class Trial:
     followed: bool
     latency_ms: dict[str, float]
     correct: bool
+    cut: bool = False
 
 
-def highest(run: Callable[[int, float], Trial], guess: int, seconds: float, say: Callable[[str], None]) -> Trial:
-    """The trial at the highest rate that `run` follows: doubling from `guess`, then halving the gap."""
-    short = max(8.0, seconds / 2)
-    best, rate, failed = None, guess, None
-    while failed is None:
-        trial = _tell(run(rate, short), say)
-        if trial.followed:
-            best, rate = trial, rate * 2
-        elif best is None and rate > guess // 64:
-            rate //= 2
-        else:
-            failed = rate
-    for _ in range(3):
-        middle = ((best.rate if best else 0) + failed) // 2
-        trial = _tell(run(middle, short), say)
-        best, failed = (trial, failed) if trial.followed else (best, middle)
-    # A shorter run at this rate was followed: so is the longer one, a little below it. If not, or if none was followed,
-    # the steps become wider, so that an end is near.
-    rate, share = (best.rate, 0.97) if best else (failed, 0.5)
+def highest(
+    run: Callable[[int, float], Trial], guess: int, seconds: float, say: Callable[[str], None], queries: int = 1
+) -> Trial:
+    """The trial at the highest rate that `run` follows; one that fell behind, if none is."""
+    best: Trial | None = None
+    failed: Trial | None = None
+    rate, step = guess, STEP
     while True:
-        rate = int(rate * share)
         trial = _tell(run(rate, seconds), say)
-        if trial.followed or rate <= guess // 1024:
-            return trial
-        share *= 0.9
+        if trial.followed:
+            best = trial
+        else:
+            failed = trial
+        if failed is None:
+            rate, step = int(rate * step), min(step * step, 4.0)
+        elif best is not None:
+            if failed.rate <= best.rate * NEAR + 1:
+                return best
+            rate = _between(best.rate, failed.rate, failed.rows_per_s / queries)
+        elif rate <= guess * SMALLEST:
+            return failed
+        else:
+            rate = _below(failed.rate, failed.rows_per_s / queries)
+
+
+def _below(failed: int, took: float) -> int:
+    """A rate to try when `failed` was too much, of which so much was taken."""
+    return int(min(max(took * A_LITTLE_LESS, failed / 4), failed / STEP))
+
+
+def _between(followed: int, failed: int, took: float) -> int:
+    """The same when a rate is known that is followed: what was taken, if that is not near one of the two."""
+    return round(min(max(took * A_LITTLE_LESS, followed * NEAR), failed / NEAR))
 
 
 def _tell(trial: Trial, say: Callable[[str], None]) -> Trial:
-    state = "followed" if trial.followed else "fell behind"
+    state = "followed" if trial.followed else "fell behind, and was ended" if trial.cut else "fell behind"
     say(f"  offered {trial.rate / 1e6:.2f} M rows/s per query: {state}, {trial.rows_per_s / 1e6:.2f} M rows/s in all")
     return trial
 
@@ -80,7 +105,7 @@ def measure(
     if rate != "max":
         only = _tell(run(int(rate), seconds), say)
         return _result(workload, system, queries, only, only)
-    most = highest(run, guess, seconds, say)
+    most = highest(run, guess, seconds, say, queries)
     say(f"{system}: highest {most.rate / 1e6:.2f} M rows/s per query; now at {LOAD:.0%} of it")
     loaded, lost = _undisturbed(lambda: _tell(run(int(most.rate * LOAD), seconds), say), say)
     return _result(workload, system, queries, most, loaded, lost)

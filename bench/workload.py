@@ -28,7 +28,7 @@ class Workload(ABC):
     prompt: bool = False
     """Events show in results as soon as they can, not when a window ends: then results are timed too."""
     window_us: int = 0
-    first_guess: ClassVar[dict[str, int]]
+    first_guess: dict[str, int]
     """By system: rows/s to try first."""
 
     def __init__(self, seed: int, **told: int) -> None:

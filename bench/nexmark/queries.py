@@ -27,11 +27,13 @@ LEFT_OUT = {
 @dataclass(frozen=True)
 class Query:
     """`kinds` are the streams it reads; `keys`, of a query in update mode, the columns whose newest row counts;
-    `ends`, of one in append mode, the column with the end of a group, which comes when event time is past it."""
+    `ends`, of one in append mode, the column with the end of a group, which comes when event time is past it.
+    `guess` is what Headway and Spark follow on two cores, in million rows/s: a search begins there."""
 
     name: str
     kinds: tuple[str, ...]
     make: Callable[[Streams], DataFrame]
+    guess: tuple[float, float]
     keys: int = 0
     ends: str | None = None
 
@@ -44,11 +46,11 @@ QUERIES: dict[str, Query] = {}
 
 
 def _query(
-    *kinds: str, keys: int = 0, ends: str | None = None
+    *kinds: str, guess: tuple[float, float], keys: int = 0, ends: str | None = None
 ) -> Callable[[Callable[[Streams], DataFrame]], Callable[[Streams], DataFrame]]:
     def register(make: Callable[[Streams], DataFrame]) -> Callable[[Streams], DataFrame]:
         name = make.__name__
-        QUERIES[name] = Query(name, kinds, make, keys, ends)
+        QUERIES[name] = Query(name, kinds, make, guess, keys, ends)
         return make
 
     return register
@@ -58,25 +60,25 @@ def _timed(stream: DataFrame) -> DataFrame:
     return stream.withWatermark("date_time", DELAY)
 
 
-@_query("bid")
+@_query("bid", guess=(10, 0.7))
 def q0(of: Streams) -> DataFrame:
     """Pass through."""
     return of["bid"].select("auction", "bidder", "price", "date_time", "extra")
 
 
-@_query("bid")
+@_query("bid", guess=(8, 0.7))
 def q1(of: Streams) -> DataFrame:
     """Prices in another currency."""
     return of["bid"].selectExpr("auction", "bidder", "0.908D * price as price", "date_time", "extra")
 
 
-@_query("bid")
+@_query("bid", guess=(10, 1.0))
 def q2(of: Streams) -> DataFrame:
     """Bids on some auctions."""
     return of["bid"].where("auction % 123 = 0").select("auction", "price")
 
 
-@_query("person", "auction")
+@_query("person", "auction", guess=(2.4, 0.7))
 def q3(of: Streams) -> DataFrame:
     """Who sells in some states, in a category."""
     sellers = _timed(of["person"]).where("state in ('OR', 'ID', 'CA')")
@@ -84,7 +86,7 @@ def q3(of: Streams) -> DataFrame:
     return auctions.join(sellers, auctions["seller"] == sellers["id"]).select("name", "city", "state", "auction")
 
 
-@_query("bid", ends="ended")
+@_query("bid", guess=(1.4, 0.1), ends="ended")
 def q5(of: Streams) -> DataFrame:
     """The auctions with the most bids in ten seconds, every two."""
     sliding = F.window("date_time", "10 seconds", "2 seconds")
@@ -97,7 +99,7 @@ def q5(of: Streams) -> DataFrame:
     return counted.join(top, same).select("ended", "auction", "num")
 
 
-@_query("bid", ends="ended")
+@_query("bid", guess=(2.0, 0.12), ends="ended")
 def q7(of: Streams) -> DataFrame:
     """The highest bids of every ten seconds."""
     bids = _timed(of["bid"])
@@ -108,7 +110,7 @@ def q7(of: Streams) -> DataFrame:
     return each.join(top, (each["price"] == top["most"]) & lately).drop("most")
 
 
-@_query("person", "auction", ends="ended")
+@_query("person", "auction", guess=(2.0, 0.22), ends="ended")
 def q8(of: Streams) -> DataFrame:
     """New persons who opened an auction within the same ten seconds."""
     tumbling = F.window("date_time", "10 seconds")
@@ -120,14 +122,14 @@ def q8(of: Streams) -> DataFrame:
     return persons.join(sellers, same).select("ended", "id", "name")
 
 
-@_query("bid")
+@_query("bid", guess=(3, 0.5))
 def q10(of: Streams) -> DataFrame:
     """A log of bids by day and minute; what is compared is what would be written, not the files."""
     days = F.date_format("date_time", "yyyy-MM-dd").alias("day"), F.date_format("date_time", "HH:mm").alias("minute")
     return of["bid"].select("auction", "bidder", "price", "date_time", "extra", *days)
 
 
-@_query("bid", ends="ended")
+@_query("bid", guess=(3.5, 0.4), ends="ended")
 def q11(of: Streams) -> DataFrame:
     """Bids of a user until ten seconds of silence."""
     sessions = _timed(of["bid"]).groupBy(F.session_window("date_time", "10 seconds").alias("session"), "bidder")
@@ -135,7 +137,7 @@ def q11(of: Streams) -> DataFrame:
     return counted.select(F.col("session.start").alias("began"), F.col("session.end").alias("ended"), "bidder", "bids")
 
 
-@_query("bid")
+@_query("bid", guess=(5, 0.7))
 def q13(of: Streams) -> DataFrame:
     """Bids with what a static table says of their auction."""
     side = of["bid"].sparkSession.range(10_000).selectExpr("id as key", "concat('value-', id) as value")
@@ -143,7 +145,7 @@ def q13(of: Streams) -> DataFrame:
     return bids.join(F.broadcast(side), "key").select("auction", "bidder", "price", "date_time", "value")
 
 
-@_query("bid")
+@_query("bid", guess=(3.5, 0.6))
 def q14(of: Streams) -> DataFrame:
     """Calculations on bids of a range of prices."""
     hour = F.hour("date_time")
@@ -178,27 +180,27 @@ def _day() -> Column:
     return F.date_format("date_time", "yyyy-MM-dd").alias("day")
 
 
-@_query("bid", keys=1)
+@_query("bid", guess=(1.2, 0.55), keys=1)
 def q15(of: Streams) -> DataFrame:
     """Bids, bidders and auctions of a day, by ranges of price."""
     return of["bid"].groupBy(_day()).agg(*_ranked(), *_distincts())
 
 
-@_query("bid", keys=2)
+@_query("bid", guess=(0.9, 0.1), keys=2)
 def q16(of: Streams) -> DataFrame:
     """The same by channel."""
     newest = F.max(F.date_format("date_time", "HH:mm")).alias("minute")
     return of["bid"].groupBy("channel", _day()).agg(newest, *_ranked(), *_distincts())
 
 
-@_query("bid", keys=2)
+@_query("bid", guess=(2.8, 0.3), keys=2)
 def q17(of: Streams) -> DataFrame:
     """Statistics of an auction's bids of a day."""
     prices = [f("price").alias(f"{f.__name__}_price") for f in (F.min, F.max, F.avg, F.sum)]
     return of["bid"].groupBy("auction", _day()).agg(*_ranked(), *prices)
 
 
-@_query("bid", keys=2)
+@_query("bid", guess=(1.2, 0.05), keys=2)
 def q18(of: Streams) -> DataFrame:
     """The last bid of a user on an auction."""
     bid = F.struct("price", "channel", "url", "extra")
@@ -210,7 +212,7 @@ def q18(of: Streams) -> DataFrame:
     return last.select("bidder", "auction", "date_time", "bid.*")
 
 
-@_query("auction", "bid")
+@_query("auction", "bid", guess=(0.7, 0.05))
 def q20(of: Streams) -> DataFrame:
     """Bids with their auctions, of a category."""
     auctions = (
@@ -224,7 +226,7 @@ def q20(of: Streams) -> DataFrame:
     return bids.join(auctions, bids["auction"] == auctions["id"]).drop("id")
 
 
-@_query("bid")
+@_query("bid", guess=(3, 0.5))
 def q21(of: Streams) -> DataFrame:
     """The number of a bid's channel, from its name or its address."""
     known = {"apple": "0", "google": "1", "facebook": "2", "baidu": "3"}
@@ -234,14 +236,14 @@ def q21(of: Streams) -> DataFrame:
     return told.where("channel_id != ''")
 
 
-@_query("bid")
+@_query("bid", guess=(4, 0.6))
 def q22(of: Streams) -> DataFrame:
     """Parts of a bid's address."""
     parts = [f"split_part(url, '/', {n + 3}) as dir{n}" for n in (1, 2, 3)]
     return of["bid"].selectExpr("auction", "bidder", "price", "channel", *parts)
 
 
-@_query("person", "auction", "bid")
+@_query("person", "auction", "bid", guess=(0.6, 0.05))
 def q23(of: Streams) -> DataFrame:
     """Bids with their auctions and their bidders."""
     bids = _timed(of["bid"]).select("auction", "bidder", "price", "channel", "url", "date_time")

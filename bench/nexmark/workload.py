@@ -32,12 +32,12 @@ class Nexmark(Workload):
     name = "nexmark"
     source = NexmarkSource
     written = False
-    first_guess = {"headway": 2_000_000, "spark": 200_000}  # noqa: RUF012
 
     def __init__(self, query: str, seed: int) -> None:
         super().__init__(seed)
         self.asked = QUERIES[query]
         self.mode = self.asked.mode
+        self.first_guess = {name: int(m * 1e6) for name, m in zip(("headway", "spark"), self.asked.guess, strict=True)}
         self.prompt = self.asked.ends is None
         self._checked = False
 

@@ -31,6 +31,23 @@ def test_the_last_committed_epoch_is_found_again(tmp_path: Path) -> None:
     assert again == manifest(11)
 
 
+def test_files_stay_while_a_manifest_names_them(tmp_path: Path) -> None:
+    """A state in parts, and one that is written whole: of that, old files go from folders that stay."""
+    store = CheckpointStore(str(tmp_path))
+    state = tmp_path / "headway" / "state"
+    for epoch in range(6):
+        (state / str(epoch)).mkdir()
+        for name in ("1-0", "2-0"):
+            (state / str(epoch) / f"{name}.arrow").touch()
+        parts = [f"state/{n}/1-0.arrow" for n in range(0 if epoch < 4 else 4, epoch + 1)]
+        store = CheckpointStore(str(tmp_path)) if epoch == 3 else store
+        store.commit(Manifest(epoch, {1: parts, 2: [f"state/{epoch}/2-0.arrow"]}), None)
+    left = sorted(str(file.relative_to(state)) for file in state.rglob("*.arrow"))
+    assert left == [*(f"{n}/1-0.arrow" for n in range(3)), *(f"{n}/{m}-0.arrow" for n in (3, 4, 5) for m in (1, 2))]
+    store.commit(Manifest(6, {1: ["state/4/1-0.arrow"]}), None)
+    assert sorted(folder.name for folder in state.iterdir()) == ["4", "5"]
+
+
 def test_old_epochs_are_forgotten_and_what_sinks_keep_is_not(tmp_path: Path) -> None:
     store = CheckpointStore(str(tmp_path))
     for epoch in range(6):

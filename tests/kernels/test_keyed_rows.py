@@ -45,6 +45,37 @@ def test_what_is_held_is_found_until_it_ends(steps: list[list[tuple[int, int]] |
         assert store.count == len(held) == sum(len(rows) for _, rows in store.held())
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3000), st.booleans(), st.booleans()), max_size=40))
+def test_every_row_is_unsaved_once(steps: list[tuple[int, bool, bool]]) -> None:
+    """Rows that end before they are saved need not be."""
+    store, saved, number, until = KeyedRows(), [], 0, -1
+    for rows, saves, ends in steps:
+        numbers = list(range(number, number + rows))
+        number += rows
+        store.add(pa.RecordBatch.from_arrays([pa.array(numbers)], ["n"]), hashes(numbers), np.array(numbers))
+        if saves:
+            saved += [segment.rows[0][int(row)].as_py() for segment, held in store.unsaved() for row in held]
+            assert set(saved) >= set(range(until + 1, number))
+        if ends:
+            until = number - rows // 2 - 1
+            list(store.end(until))
+        assert store.count == number - until - 1
+        asked = [n for n in (until, until + 1, number - 1) if n >= 0]
+        pairs = [int(found.segment.rows[0][int(r)].as_py()) for found in store.find(hashes(asked)) for r in found.rows]
+        assert sorted(pairs) == sorted(n for n in asked if n > until)
+    assert len(saved) == len(set(saved))
+
+
+def test_checkpoints_leave_few_segments() -> None:
+    store = KeyedRows()
+    for number in range(600):
+        store.add(pa.RecordBatch.from_arrays([pa.array([number])], ["n"]), hashes([number]), np.array([NEVER]))
+        assert sum(len(rows) for _, rows in store.unsaved()) == 1
+    assert store.count == 600
+    assert len(store._segments) < 10
+
+
 def test_what_has_ended_leaves_memory() -> None:
     store = KeyedRows()
     for second in range(2000):

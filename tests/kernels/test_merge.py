@@ -12,7 +12,7 @@ from aggregation import WINDOW, aggregate_of, call, comparable, source_of
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Column
-from headway.dataflow.graph import Aggregate
+from headway.dataflow.graph import AggCall, Aggregate
 from headway.dataflow.types import arrow_type
 from headway.kernels.api import Chain, MergeKernel, partial_schema
 from headway.kernels.cell_merge import CellMerge, fits
@@ -157,6 +157,61 @@ def test_a_snapshot_goes_on_where_it_was_taken(make: Make, mode: str) -> None:
             other = make(WINDOWED)
             other.restore(state)
         assert one.groups == other.groups
+
+
+@pytest.mark.parametrize("mode", ["update", "complete"])
+@pytest.mark.parametrize("groups", [5, 20_000])
+def test_what_came_since_each_checkpoint_is_the_state(mode: str, groups: int) -> None:
+    """A merge that goes on from all its parts gives what one does that was never stopped, few groups or many."""
+    sizes = AggCall("set_size", (Column(L, 1),), T.IntegerType(), options=(("ignore_nulls", True),))
+    aggregate = aggregate_of(source_of([("k", L), ("v", L)]), [0], [call("sum", Column(L, 1)), sizes])
+    one, other, rng = Merge(aggregate), Merge(aggregate), np.random.default_rng(1)
+    parts: list[pa.Table] = []
+    for step in range(30):
+        size = int(rng.integers(1, 6000))
+        keys, values = pa.array(rng.integers(0, groups, size)), pa.array(rng.integers(0, 100, size))
+        chain = InterpretedChain(Chain(aggregate.input, (), aggregate))
+        chain.process(pa.RecordBatch.from_arrays([keys, values], ["k", "v"]))
+        partials = chain.flush(None)
+        assert partials is not None
+        one.merge(partials, None), other.merge(partials, None)
+        given, expected = other.emit(mode, None), one.emit(mode, None)
+        assert given is not None
+        assert expected is not None
+        assert comparable(pa.Table.from_batches([given])) == comparable(pa.Table.from_batches([expected]))
+        if step % 3 == 2:
+            changes = other.changes()
+            assert changes is not None
+            parts.append(changes.table())
+        if step % 9 == 8:
+            other = Merge(aggregate)
+            for part in parts:
+                other.restore(part)
+            parts = [other.snapshot()]
+    assert len(parts) > 1
+
+
+def test_groups_that_end_are_written_whole(make: Make) -> None:
+    merge = make(WINDOWED)
+    merge.merge(_partials(WINDOWED, _rows((0, 1, 5))), None)
+    assert merge.emit("update", None) is not None
+    assert merge.changes() is None
+
+
+def test_what_came_is_not_kept_if_it_is_more_than_all_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headway.kernels.merge._LOGGED", 1000)
+    aggregate = aggregate_of(source_of([("k", L), ("v", L)]), [0], [call("sum", Column(L, 1))])
+    merge = Merge(aggregate)
+    merge._most_logged = 1000
+    for _ in range(200):
+        partials = [pa.array([1]), pa.array([1])]
+        merge.merge(pa.RecordBatch.from_arrays(partials, schema=partial_schema(aggregate)), None)
+        merge.emit("update", None)
+    assert merge.changes() is None
+    assert merge.snapshot().column("a0_0").to_pylist() == [200]
+    changes = merge.changes()
+    assert changes is not None
+    assert changes.table().num_rows == 0
 
 
 def test_update_of_many_groups_gives_the_changed_ones(make: Make) -> None:

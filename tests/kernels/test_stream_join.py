@@ -91,6 +91,52 @@ def test_every_pair_once(how: str, steps: list[tuple[Any, Any, int, bool]]) -> N
     assert kernel.rows == 0
 
 
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_what_came_since_each_checkpoint_is_the_state(steps: list[tuple[Any, Any, int, bool]]) -> None:
+    """A join that goes on from all its parts does as one that was never stopped."""
+    kernel, other, now, number = StreamJoining(join_of("inner")), StreamJoining(join_of("inner")), 10_000, 0
+    parts: list[pa.Table] = []
+    for *sides, ahead, restarts in steps:
+        for side, drawn in enumerate(sides):
+            batch = batch_of([(now + 1 + 1000 * at, key, number + i) for i, (at, key) in enumerate(drawn)])
+            number += len(drawn)
+            found = [values(one.process(side, batch, now).rows) for one in (kernel, other)]
+            assert sorted(found[0]) == sorted(found[1])
+        now += 1000 * ahead
+        kernel.advance(now), other.advance(now)
+        changes = kernel.changes()
+        assert changes is not None
+        parts.append(changes.table())
+        if restarts:
+            kernel = StreamJoining(join_of("inner"))
+            for part in parts:
+                kernel.restore(part)
+            parts = []
+            kernel.advance(now)
+        assert kernel.rows == other.rows
+
+
+def test_a_part_has_what_is_new_alone_and_a_snapshot_all() -> None:
+    kernel = StreamJoining(join_of("inner"))
+    sizes = []
+    for number in range(3):
+        kernel.process(0, batch_of([(20_000, number, number)]), None)
+        changes = kernel.changes()
+        assert changes is not None
+        sizes.append(changes.table().num_rows)
+    assert sizes == [1, 1, 1]
+    assert kernel.snapshot().num_rows == 3
+    changes = kernel.changes()
+    assert changes is not None
+    assert (changes.bytes, changes.table().num_rows) == (0, 0)
+
+
+@pytest.mark.parametrize("how", ["left", "right", "full", "semi"])
+def test_rows_that_change_are_written_whole(how: str) -> None:
+    assert StreamJoining(join_of(how)).changes() is None
+
+
 def test_what_is_late_is_dropped_and_what_can_match_nothing_is_not_kept() -> None:
     kernel = StreamJoining(join_of("left"))
     kernel.advance(20_000)

@@ -1,23 +1,26 @@
 """The search for the highest rate, over systems that are functions of the rate."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
-from bench.search import Trial, highest, measure
+from bench.search import NEAR, Trial, highest, measure
 
 
 class System:
-    """Follows up to `most` rows/s, for a longer run up to `lasting` of it."""
+    """Follows up to `most` rows/s, and takes `taken` of that when more is offered."""
 
-    def __init__(self, most: float, lasting: float = 1.0) -> None:
-        self.most, self.lasting = most, lasting
-        self.trials = 0
+    def __init__(self, most: float, taken: float = 1.0) -> None:
+        self.most, self.taken = most, taken
+        self.rates: list[int] = []
 
     def run(self, rate: int, seconds: float) -> Trial:
-        self.trials += 1
-        followed = rate <= self.most * (1.0 if seconds < 20 else self.lasting)
-        return Trial(rate, min(rate, self.most), 1, seconds, followed, {"p99": rate / 1e6}, True)
+        self.rates.append(rate)
+        followed = rate <= self.most
+        return Trial(
+            rate, rate if followed else self.most * self.taken, 1, seconds, followed, {"p99": rate / 1e6}, True
+        )
 
 
 def silent(line: str) -> None:
@@ -25,23 +28,55 @@ def silent(line: str) -> None:
 
 
 @pytest.mark.parametrize("most", [20_000, 900_000, 1_000_000, 7_500_000])
-def test_it_comes_near_the_highest_rate(most: int) -> None:
-    found = highest(System(most).run, 1_000_000, 20.0, silent)
+@pytest.mark.parametrize("taken", [0.0, 0.3, 1.0, 1.4])
+def test_it_comes_near_the_highest_rate(most: int, taken: float) -> None:
+    found = highest(System(most, taken).run, 1_000_000, 20.0, silent)
     assert found.followed
-    assert 0.8 * most <= found.rate <= most
+    assert most / NEAR - 1 <= found.rate <= most
 
 
-def test_a_longer_run_that_falls_behind_is_tried_again_below() -> None:
-    system = System(1_000_000, lasting=0.6)
-    found = highest(system.run, 1_000_000, 20.0, silent)
-    assert found.followed
-    assert 400_000 <= found.rate <= 600_000
+@pytest.mark.parametrize("guess", [0.85, 1.0, 1.1])
+def test_a_good_guess_needs_few_trials(guess: float) -> None:
+    system = System(1_000_000)
+    highest(system.run, int(guess * 1e6), 20.0, silent)
+    assert len(system.rates) <= 3
+
+
+def test_what_a_failing_trial_took_is_offered_next() -> None:
+    """Per query: three of them share what the system takes."""
+    system = System(1_000_000, taken=3.0)
+    highest(system.run, 64_000_000, 20.0, silent, queries=3)
+    assert system.rates[1] == 16_000_000
+    system = System(1_000_000, taken=3.0)
+    highest(system.run, 2_000_000, 20.0, silent, queries=3)
+    assert system.rates[1] == 950_000
+
+
+def test_every_trial_is_as_long_as_the_measured_run() -> None:
+    lengths = set()
+
+    def run(rate: int, seconds: float) -> Trial:
+        lengths.add(seconds)
+        return System(1_000_000).run(rate, seconds)
+
+    highest(run, 300_000, 13.0, silent)
+    assert lengths == {13.0}
+
+
+def test_a_trial_that_was_ended_says_so() -> None:
+    said: list[str] = []
+
+    def run(rate: int, seconds: float) -> Trial:
+        return replace(System(1_000_000).run(rate, seconds), cut=rate > 1_000_000)
+
+    highest(run, 1_000_000, 20.0, said.append)
+    assert [("followed" in line, "ended" in line) for line in said[:2]] == [(True, False), (False, True)]
 
 
 def test_what_follows_nothing_ends() -> None:
     system = System(0)
     assert not highest(system.run, 1_000_000, 20.0, silent).followed
-    assert system.trials < 30
+    assert len(system.rates) < 10
 
 
 def test_latency_is_that_at_four_fifths() -> None:
@@ -73,5 +108,5 @@ def test_an_undisturbed_run_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> 
     before, system = System(1_000_000), System(1_000_000)
     highest(before.run, 1_000_000, 20.0, silent)
     result = measure("w", "s", 1, "max", 20.0, system.run, 1_000_000, silent)
-    assert system.trials == before.trials + 1
+    assert system.rates == [*before.rates, 800_000]
     assert result.settings["stolen"] == 0.0

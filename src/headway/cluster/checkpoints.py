@@ -3,7 +3,8 @@
 <location>/headway/plan.json          what the states mean: compared when a query starts again
 <location>/headway/beginning.json     where a new query begins in sources that had to be asked
 <location>/headway/epochs/<n>.json    the manifest: its presence is the commit
-<location>/headway/state/<n>/…        operators' states, written by nodes
+<location>/headway/state/<n>/…        operators' states, or what was added to them, written by nodes; a file is
+                                      there for as long as a manifest names it
 <location>/headway/sink/<n>.bin       what the sink asked to keep
 """
 
@@ -57,6 +58,7 @@ class CheckpointStore:
     def __init__(self, location: str) -> None:
         self.root = str(PurePosixPath(location) / "headway") if "://" not in location else f"{location}/headway"
         self._fs, self._path = file_system(self.root)
+        self._named: dict[int, frozenset[str]] = {}
         for folder in ("epochs", "sink", "state"):
             self._fs.create_dir(f"{self._path}/{folder}", recursive=True)
 
@@ -104,12 +106,28 @@ class CheckpointStore:
                 self._fs.delete_file(f"{self._path}/sink/{name}")
 
     def _forget(self, before: int) -> None:
-        for epoch in self._epochs():
-            if epoch < before:
-                self._fs.delete_file(f"{self._path}/epochs/{epoch}.json")
+        """Remove manifests from before this epoch, and states that no other names."""
+        epochs = self._epochs()
+        old = [epoch for epoch in epochs if epoch < before]
+        needed = {name for epoch in epochs if epoch >= before for name in self._named_by(epoch)}
+        folders = {PurePosixPath(name).parent.name for name in needed}
+        for name in {name for epoch in old for name in self._named_by(epoch)} - needed:
+            if PurePosixPath(name).parent.name in folders:
+                self._fs.delete_file(f"{self._path}/{name}")
+        for epoch in old:
+            self._fs.delete_file(f"{self._path}/epochs/{epoch}.json")
+            self._named.pop(epoch, None)
         for name in self._names("state"):
-            if int(name) < before:
+            if int(name) < before and name not in folders:
                 self._fs.delete_dir(f"{self._path}/state/{name}")
+
+    def _named_by(self, epoch: int) -> frozenset[str]:
+        """The files of states that an epoch's manifest names."""
+        if epoch not in self._named:
+            found = self._read(f"epochs/{epoch}.json")
+            files = Manifest.from_json(found.decode()).files if found is not None else {}
+            self._named[epoch] = frozenset(name for names in files.values() for name in names)
+        return self._named[epoch]
 
     def _epochs(self) -> list[int]:
         return sorted(int(name[:-5]) for name in self._names("epochs") if name.endswith(".json"))

@@ -205,7 +205,8 @@ class Recorded:
 
 @dataclass(frozen=True)
 class EpochPassed:
-    """All operators of a node are through a barrier, and their states are written.
+    """All operators of a node are through a barrier, and their states are written; `files` has what they are in, by
+    stage, files of earlier epochs among them.
 
     `measured` is what the node measured since its last report, with a draining barrier: who waited for all rows can
     then see them counted.
@@ -214,7 +215,7 @@ class EpochPassed:
     number: int
     node: int
     barrier: Barrier
-    files: dict[int, str]
+    files: dict[int, list[str]]
     values: dict[int, Any]
     measured: tuple[QueryMetrics, dict[str, Any]] | None = None
 

@@ -305,8 +305,8 @@ class RunningQuery:
         manifest = Manifest(epoch.barrier.epoch)
         sink_stage = self.stages[-1].id
         for _, passed in sorted(epoch.passed.items()):
-            for stage, name in passed.files.items():
-                manifest.files.setdefault(stage, []).append(name)
+            for stage, names in passed.files.items():
+                manifest.files.setdefault(stage, []).extend(names)
             for stage, value in passed.values.items():
                 if stage == sink_stage:
                     receipt, results = value

@@ -71,6 +71,14 @@ class ChainKernel(Protocol):
         """How much memory they take."""
 
 
+class Changes(NamedTuple):
+    """What was added to a kernel's state since it was last asked: how many bytes, and the table, which another thread
+    may make. State is what all such tables since the beginning, or since a snapshot, give when they are restored."""
+
+    bytes: int
+    table: Callable[[], pa.Table]
+
+
 class MergeKernel(Protocol):
     """The second step of an aggregation: merges partials, gives results. Rows out have the Aggregate's schema."""
 
@@ -88,10 +96,16 @@ class MergeKernel(Protocol):
     def snapshot(self) -> pa.Table:
         """All groups as partials, with a last column `changed` (bool): not yet emitted by update or complete."""
 
-    def restore(self, state: pa.Table) -> None: ...
+    def changes(self) -> Changes | None:
+        """What came since the last snapshot or changes; None: only a snapshot can tell."""
+        return None
+
+    def restore(self, state: pa.Table) -> None:
+        """Take groups of snapshots and changes in addition to what is held."""
 
     @property
-    def groups(self) -> int: ...
+    def groups(self) -> int:
+        """How many groups are held; of many, it may say up to half too many."""
 
     @property
     def bytes(self) -> int:
@@ -127,8 +141,12 @@ class KeyedKernel(Protocol):
     def snapshot(self) -> pa.Table:
         """All state. Its first columns are the key columns: they tell which operator owns a row."""
 
+    def changes(self) -> Changes | None:
+        """What came since the last snapshot or changes; None: only a snapshot can tell."""
+        return None
+
     def restore(self, state: pa.Table) -> None:
-        """Take rows of snapshots in addition to what is held."""
+        """Take rows of snapshots and changes in addition to what is held."""
 
     def start(self, mine: Callable[[pa.RecordBatch], pa.RecordBatch]) -> None:
         """All states are restored, rows will come. `mine` says which rows, by their first columns, belong here."""

@@ -20,7 +20,7 @@ from headway.dataflow.types import arrow_schema, arrow_type
 from headway.kernels import keys as plain_keys
 from headway.kernels.aggregates import bind, numbers, picks
 from headway.kernels.aggregates.base import Function
-from headway.kernels.api import partial_schema
+from headway.kernels.api import Changes, partial_schema
 from headway.kernels.compiled import merging
 from headway.kernels.compiled.cells import to_arrow
 from headway.kernels.expressions.registry import RowError
@@ -141,6 +141,10 @@ class CellMerge:
         cells = self._all()
         flags = pa.array(cells[self._width + 1] != 0)
         return pa.Table.from_batches([self._export(cells)]).append_column(CHANGED, flags)
+
+    def changes(self) -> Changes | None:
+        """Its groups are few, or end soon."""
+        return None
 
     def restore(self, state: pa.Table) -> None:
         if self._seeded and state.num_rows:

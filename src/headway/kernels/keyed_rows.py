@@ -6,6 +6,7 @@
 3. A segment gets a directory when it is first looked through: the first bits of a hash, about as many as tell its rows
    apart, say where to look. It is put in order of times when the first of its rows ends. Ended rows are skipped, and
    leave for good when they are half of their segment.
+4. Segments that are in a checkpoint come first, and become one only with each other: so the others are what is new.
 """
 
 from __future__ import annotations
@@ -75,8 +76,9 @@ class Segment:
         """Some of the rows, in order; no copy if they are all."""
         return self.rows if len(rows) == len(self.times) else self.rows.take(pa.array(rows))
 
-    @property
+    @cached_property
     def bytes(self) -> int:
+        """Counted once: Arrow looks through all buffers for it."""
         return sum(int(part.nbytes) for part in (self.rows, self.hashes, self.times, self.marked, self.gone))
 
     @cached_property
@@ -106,6 +108,8 @@ class KeyedRows:
 
     def __init__(self) -> None:
         self._segments: list[Segment] = []
+        self._saved = 0
+        """So many of the first are in a checkpoint."""
         self._until = -NEVER
         self._filter: Flags = np.zeros(_FEWEST_SLOTS, np.bool_)
         self._shift = _shift(_FEWEST_SLOTS)
@@ -130,7 +134,7 @@ class KeyedRows:
             return
         none = np.zeros(rows.num_rows, np.bool_)
         new = [Segment(rows, hashes, times, none.copy() if marked is None else marked, none)]
-        if self._segments and rows.num_rows + len(self._segments[-1].times) <= _SMALL:
+        if len(self._segments) > self._saved and rows.num_rows + len(self._segments[-1].times) <= _SMALL:
             new = [_merged([self._segments.pop(), *new], self._until)]
         self._segments += new
         self._tell(hashes)
@@ -169,17 +173,36 @@ class KeyedRows:
             if len(rows):
                 yield segment, rows
 
+    def unsaved(self) -> list[tuple[Segment, Rows]]:
+        """What is held and not saved. Now it is."""
+        found = [(segment, segment.held(self._until)) for segment in self._segments[self._saved :]]
+        self.saved()
+        return [(segment, rows) for segment, rows in found if len(rows)]
+
+    def saved(self) -> None:
+        """All that is held is in a checkpoint now."""
+        rows, last = 0, 0
+        for segment in reversed(self._segments):
+            more = len(segment.times)
+            if rows + more > _LARGEST or (rows and more > _FAN * rows):
+                break
+            rows, last = rows + more, last + 1
+        if last > 1:
+            self._segments[-last:] = [_merged(self._segments[-last:], self._until)]
+        self._saved = len(self._segments)
+
     def _tidy(self) -> None:
-        kept = []
-        for segment in self._segments:
+        kept, saved = [], 0
+        for number, segment in enumerate(self._segments):
             if 2 * segment.ended > len(segment.times):
                 segment = _merged([segment], self._until)
             if len(segment.times):
                 kept.append(segment)
-        self._segments = kept
+                saved += number < self._saved
+        self._segments, self._saved = kept, saved
 
     def _last_are_alike(self) -> bool:
-        sizes = [len(segment.times) for segment in self._segments[-_FAN:]]
+        sizes = [len(segment.times) for segment in self._segments[self._saved :][-_FAN:]]
         return len(sizes) == _FAN and sizes[0] <= _FAN * sum(sizes[1:]) and sum(sizes) <= _LARGEST
 
     def _tell(self, hashes: Hashes) -> None:

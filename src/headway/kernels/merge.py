@@ -4,6 +4,9 @@
    proportion to them, not to all groups.
 2. With few groups it is cheaper to merge them all than to look some of them up. Then sets of which the size alone is
    asked for are kept apart: they may be large.
+3. What came is kept until the next checkpoint, which needs nothing else if the ones before are there: partials of a
+   group are merged when they are restored. Not where groups end, for they would come back; nor if it is more than all
+   groups.
 """
 
 from __future__ import annotations
@@ -12,11 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headway.dataflow.graph import Aggregate
+from headway.kernels.api import Changes
 from headway.kernels.groups import Groups
 from headway.kernels.partials import CHANGED, NUMBER, Partials
 from headway.kernels.sets import Sets
 
 _FEW = 4096
+_COUNTED = 1 << 15
+"""Rows whose groups are counted whenever somebody asks; of more, when they have become half as many again."""
+_LOGGED = 1 << 24
+"""Bytes that are kept for the next checkpoint even if all groups are less."""
 
 
 class Merge:
@@ -33,6 +41,11 @@ class Merge:
         self._sets = sets if sets else None
         """Not None iff sets of settled groups are kept apart: not where there are none, or many groups."""
         self._emit = {"append": self._append, "update": self._update, "complete": self._complete}
+        self._log: list[pa.Table] | None = [] if aggregate.event_key is None and not aggregate.session else None
+        """What was settled since the last checkpoint; None: it has to be a snapshot."""
+        self._loggable, self._logged, self._most_logged = self._log is not None, 0, _LOGGED
+        self._counted = 0
+        """Groups, when they were counted last."""
         # True iff the one group of an aggregate without keys is there without anything having been restored.
         self._seeded = not aggregate.keys
         if self._seeded:
@@ -53,7 +66,35 @@ class Merge:
         due = self._emit[mode](watermark)
         return self._partials.finish(due) if due is not None and due.num_rows else None
 
+    def changes(self) -> Changes | None:
+        if self._log is None or self._changed.rows:
+            return None
+        news, size = self._log, self._logged
+        self._begin_log()
+        return Changes(size, lambda: self._saved(news))
+
+    def _saved(self, news: list[pa.Table]) -> pa.Table:
+        """Tables of partials, as a snapshot has them."""
+        batches = [self._partials.decode(table) for table in news]
+        table = pa.Table.from_batches(batches, self._partials.schema)
+        return table.append_column(CHANGED, pa.repeat(False, table.num_rows))
+
+    def _begin_log(self) -> None:
+        if self._loggable:
+            self._log, self._logged = [], 0
+
+    def _keep_for_checkpoint(self, news: pa.Table) -> None:
+        if self._log is None:
+            return
+        self._log.append(news)
+        self._logged += news.nbytes
+        if self._logged > self._most_logged:
+            self._most_logged = max(_LOGGED, self.bytes)
+            if self._logged > self._most_logged:
+                self._log = None
+
     def snapshot(self) -> pa.Table:
+        self._begin_log()
         pairs = [(self._with_lists(self._settled.merged()), False), (self._changed.merged(), True)]
         table = self._merged([table if table is None else _flagged(table, changed) for table, changed in pairs])
         if table is None:
@@ -74,6 +115,12 @@ class Merge:
 
     @property
     def groups(self) -> int:
+        rows = self._settled.rows + self._changed.rows
+        if rows <= _COUNTED or 2 * rows > 3 * self._counted:
+            rows = self._counted = self._count()
+        return rows
+
+    def _count(self) -> int:
         tables = [table for table in (self._settled.merged(), self._changed.merged()) if table is not None]
         if len(tables) < 2:
             return sum(table.num_rows for table in tables)
@@ -89,6 +136,8 @@ class Merge:
 
     def _update(self, watermark: int | None) -> pa.Table | None:
         news = self._changed.drain()
+        if news is not None:
+            self._keep_for_checkpoint(news)
         changed = None if news is None else self._settle(news)
         ended = self._settled.take_ended(watermark)
         if ended is not None and self._sets is not None:
@@ -99,6 +148,7 @@ class Merge:
         news = self._changed.drain()
         if news is None:
             return None
+        self._keep_for_checkpoint(news)
         if self._sets is None:
             self._settled.add(news, merged=False)
         else:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from headway.dataflow.graph import Aggregate
 from headway.kernels.aggregates.base import Columns, Ints
+from headway.kernels.api import Changes
 from headway.kernels.grouping import number_rows, whole
 from headway.kernels.hashing import hash_plain
 from headway.kernels.keyed_rows import Hashes, KeyedRows
@@ -102,6 +103,10 @@ class SessionMerge:
             return self._partials.schema.append(pa.field(CHANGED, pa.bool_())).empty_table()
         partials = pa.Table.from_batches([self._partials.decode(table)])
         return partials.append_column(CHANGED, pa.repeat(self._changed, table.num_rows))
+
+    def changes(self) -> Changes | None:
+        """Sessions become one, and end."""
+        return None
 
     def restore(self, state: pa.Table) -> None:
         for batch in state.combine_chunks().to_batches():

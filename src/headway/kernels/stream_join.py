@@ -4,6 +4,8 @@
 2. A row has ended when no row that may still come can match it (see `graph.Ending`). It is forgotten then, and on an
    outer side leaves alone if it has matched nothing.
 3. A row of a semi-join's left side leaves with its first match, and is forgotten.
+4. Rows of an inner join do not change while they are held. So a checkpoint needs only those that are new since the one
+   before; rows that have ended meanwhile are restored too, match nothing, and end with the next watermark.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import pyarrow.compute as pc
 from headway.dataflow.expr import Column, moved, walk
 from headway.dataflow.graph import StreamJoin
 from headway.dataflow.types import arrow_schema
-from headway.kernels.api import KeyedKernel, Outcome
+from headway.kernels.api import Changes, KeyedKernel, Outcome
 from headway.kernels.event_times import end_times, without_late
 from headway.kernels.expressions.registry import evaluate
 from headway.kernels.hashing import hash_keys
@@ -132,7 +134,16 @@ class StreamJoining(KeyedKernel):
 
     def snapshot(self) -> pa.Table:
         saved = [self._saved(side, *held) for side in self._sides for held in side.kept.held()]
+        for side in self._sides:
+            side.kept.saved()
         return pa.Table.from_batches(saved, self._state)
+
+    def changes(self) -> Changes | None:
+        if self._join.how != "inner":
+            return None
+        new = [(side, *held) for side in self._sides for held in side.kept.unsaved()]
+        size = sum(segment.bytes for _, segment, _ in new)
+        return Changes(size, lambda: pa.Table.from_batches([self._saved(*one) for one in new], self._state))
 
     def restore(self, state: pa.Table) -> None:
         for batch in state.combine_chunks().to_batches():

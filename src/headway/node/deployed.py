@@ -61,6 +61,7 @@ class Deployed:
             raise
         self.operators = self.build.operators
         self._gathering = Gathering(len(self.operators))
+        self.parts = Parts()
         self._acknowledge_remote()
 
     def burst(self) -> float:
@@ -207,3 +208,21 @@ class Gathering:
         states = self._states.setdefault(barrier.epoch, {})
         states[stage] = state
         return self._states.pop(barrier.epoch) if len(states) == self._operators else None
+
+
+Files = dict[int, list[str]]
+"""By stage."""
+
+
+class Parts:
+    """The files that each stage's state of a node is in, in the order in which they are restored."""
+
+    def __init__(self) -> None:
+        self._files: Files = {}
+
+    def written(self, states: dict[int, State], files: dict[int, str]) -> Files:
+        """An epoch's states were written to `files`, but for those without rows; all files that it needs."""
+        for stage, state in states.items():
+            before = self._files.get(stage, []) if state.adds else []
+            self._files[stage] = [*before, files[stage]] if stage in files else before
+        return {stage: names for stage, names in self._files.items() if names}

@@ -24,13 +24,14 @@ def write_states(checkpoint: str, epoch: int, label: str, states: dict[int, Stat
     system, root = file_system(checkpoint)
     written: dict[int, str] = {}
     for stage, state in states.items():
-        if state.table is None or not state.table.num_rows:
+        table = state.table() if callable(state.table) else state.table
+        if table is None or not table.num_rows:
             continue
         name = f"state/{epoch}/{stage}-{label}.arrow"
         path = str(PurePosixPath(root) / name)
         system.create_dir(str(PurePosixPath(path).parent), recursive=True)
-        with system.open_output_stream(path) as out, pa.ipc.new_file(out, state.table.schema) as writer:
-            writer.write_table(state.table)
+        with system.open_output_stream(path) as out, pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
         written[stage] = name
     return written
 

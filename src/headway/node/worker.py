@@ -29,7 +29,7 @@ from headway.kernels.compiled import Compiler
 from headway.memory import Ledger, memory_settings
 from headway.node.build import DRIVER
 from headway.node.clock import Clock
-from headway.node.deployed import Deployed, code_limit, with_hint
+from headway.node.deployed import Deployed, Files, code_limit, with_hint
 from headway.node.dispatcher import Dispatcher
 from headway.node.memory import NodeMemory
 from headway.node.message import Barrier
@@ -382,11 +382,11 @@ class Node:
                 self.notify(lambda: self._fail(deployed, failure))
                 return
             values = {stage: state.value for stage, state in states.items() if state.value is not None}
-            self.notify(lambda: self._tell_passed(deployed, barrier, files, values))
+            self.notify(lambda: self._tell_passed(deployed, barrier, deployed.parts.written(states, files), values))
 
         self._writer.submit(write)
 
-    def _tell_passed(self, deployed: Deployed, barrier: Barrier, files: dict[int, str], values: dict[int, Any]) -> None:
+    def _tell_passed(self, deployed: Deployed, barrier: Barrier, files: Files, values: dict[int, Any]) -> None:
         measured = deployed.report(self.clock.now()) if barrier.drain and not deployed.closed else None
         self.tell(protocol.EpochPassed(deployed.number, self.index, barrier, files, values, measured))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class State:
-    """What an operator puts in a checkpoint: rows, and a JSON value."""
+    """What an operator puts in a checkpoint: rows, and a JSON value. `adds`: the rows come to those of the checkpoint
+    before, they do not replace them; then the table may still have to be made, by the thread that writes it."""
 
-    table: pa.Table | None = None
+    table: pa.Table | Callable[[], pa.Table] | None = None
     value: Any = None
+    adds: bool = False
 
 
 class Host(Protocol):

@@ -1,4 +1,9 @@
-"""What operators share that hold the state of key buckets."""
+"""What operators share that hold the state of key buckets.
+
+A checkpoint has all of a state, or what was added to the one before, where the kernel can tell: to write all of a large
+state every few seconds would take the time of rows. It has all again when what was added is much more than what is
+held, and when the parts have become many.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,26 @@ from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
+from headway.kernels.api import Changes
 from headway.node.operators.base import Operator
 from headway.node.operators.host import Host, State
 from headway.node.outputs import Share
 from headway.node.ports import ChannelKey
 from headway.observe.metrics import StateMetrics
 
+MOST_PARTS = 128
+"""Files that a state is in at most."""
+_MOST_ADDED = 2
+"""Times the memory that the state takes, of what was added since all of it was written."""
+
 
 class _Kernel(Protocol):
     def snapshot(self) -> pa.Table: ...
+
+    def changes(self) -> Changes | None: ...
+
+    @property
+    def bytes(self) -> int: ...
 
     def restore(self, state: pa.Table) -> None: ...
 
@@ -36,6 +52,8 @@ class StatefulOperator(Operator, Generic[KernelT]):
         self._kernel = kernel
         self._name = name
         self._share = share
+        self._parts, self._added = 0, 0
+        """In how many parts the state is written, and the bytes of those that came to the first."""
 
     @property
     def counts(self) -> StateMetrics:
@@ -43,6 +61,12 @@ class StatefulOperator(Operator, Generic[KernelT]):
         return self.host.metrics.state(str(self.stage), self._name)
 
     def snapshot(self) -> State:
+        changes = self._kernel.changes() if self._parts < MOST_PARTS else None
+        if changes is not None and self._added + changes.bytes <= _MOST_ADDED * self._kernel.bytes:
+            self._parts += 1
+            self._added += changes.bytes
+            return State(changes.table, self.inputs.current.value, adds=True)
+        self._parts, self._added = 1, 0
         return State(self._kernel.snapshot(), self.inputs.current.value)
 
     def restore(self, states: Sequence[State]) -> None:
@@ -50,7 +74,9 @@ class StatefulOperator(Operator, Generic[KernelT]):
         reached = [state.value for state in states if state.value is not None]
         if reached:
             self.inputs.restore(max(reached))
+        self._parts = MOST_PARTS  # other operators may have written what is here now
         for state in states:
+            assert not callable(state.table), "what is restored was read"
             for batch in [] if state.table is None else state.table.to_batches():
                 mine = self._share.of(batch)
                 if mine.num_rows:
