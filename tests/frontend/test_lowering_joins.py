@@ -137,8 +137,3 @@ def test_other_joins_are_named(rate: DataFrame, names: DataFrame, how: str, why:
 def test_a_join_of_streams_ends_by_nothing_without_a_watermark(rate: DataFrame) -> None:
     joined = lower(rate.join(rate.withColumnRenamed("timestamp", "t"), "value")).plan.inputs[0]
     assert describe(joined) == "StreamJoin inner on value = value"
-
-
-def test_a_table_of_which_only_the_rows_count_is_named(rate: DataFrame, names: DataFrame) -> None:
-    with pytest.raises(UnsupportedPlan, match="no column of the table is used"):
-        lower(rate.crossJoin(names).select("value"))

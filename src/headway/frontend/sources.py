@@ -16,6 +16,9 @@ from headway.frontend.relations import Lowered, PlanLowering, attribute, lowers_
 from headway.frontend.tree import Tree
 from headway.gateway import jvm_method, options_of
 
+_HIDDEN = "__file_source_metadata_col"
+"""What Spark says of that column; the plan's JSON does not have it."""
+
 
 @lowers_relation("StreamingRelationV2")
 def _source(node: PlanNode, lower: PlanLowering) -> Lowered:
@@ -43,7 +46,7 @@ def _file_source(node: PlanNode, lower: PlanLowering) -> Lowered:
 def _lowered(
     node: PlanNode, lower: PlanLowering, name: str, options: dict[str, str], payload: bytes, files: bool = False
 ) -> Lowered:
-    output = [_attribute(tree) for tree in node.expressions("output")]
+    output = [_attribute(node, at, tree) for at, tree in enumerate(node.expressions("output"))]
     if files and lower.plan.file_names:
         output.append((Field(METADATA, FILE_TYPE, False), FILE_ID))
     schema = tuple(field for field, _ in output)
@@ -58,13 +61,12 @@ def _lowered(
     return Lowered(lower.intern(source), tuple(id_ for _, id_ in output))
 
 
-def _attribute(tree: Tree) -> tuple[Field, int]:
+def _attribute(node: PlanNode, at: int, tree: Tree) -> tuple[Field, int]:
     """A column of a source; the hidden one of files gets a name of its own, for files may have a column _metadata."""
     field, id_ = attribute(tree)
-    if not any("metadata_col" in key for key in tree.fields["metadata"]):
+    if field.name != "_metadata" or not node.jvm.output().apply(at).metadata().contains(_HIDDEN):
         return field, id_
-    parts = {part.name for part in field.type.fields} if isinstance(field.type, T.StructType) else set()
-    if field.name != "_metadata" or not parts or parts - FACTS:
-        unknown = ", ".join(sorted(parts - FACTS)) or field.type.simpleString()
-        raise UnsupportedPlan(f"hidden column {field.name}", f"with {unknown}")
+    unknown = {part.name for part in field.type.fields} - FACTS if isinstance(field.type, T.StructType) else set()
+    if unknown:
+        raise UnsupportedPlan("column _metadata", f"nothing is known of {', '.join(sorted(unknown))}")
     return field._replace(name=METADATA), id_

@@ -15,7 +15,7 @@ from headway.frontend.tree import Tree
 
 FILE_ID = -(10**9)
 """Stands for an expression id of Catalyst's."""
-FILE_TYPE = T.StructType([T.StructField("file_path", T.StringType())])
+FILE_TYPE = T.StructType([T.StructField("input_file_name", T.StringType())])
 
 
 @lowers("InputFileName")

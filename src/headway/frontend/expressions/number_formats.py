@@ -51,7 +51,7 @@ def tokens(written: str) -> tuple[Token, ...]:
     """The tokens of a format, which Spark has found to be one.
 
     >>> tokens("S9,990.00")
-    ('S', (3, -1), '.', (-2,))
+    ('S', (-3, -1), '.', (-2,))
     """
     found: list[Token] = []
     for part in _PARTS.findall(written.upper()):

@@ -3,7 +3,7 @@
 1. A field of a source's schema with the name `METADATA` is such a column: a struct of some of the facts, by name.
 2. A file is one block here: `file_block_start` is 0, and `file_block_length` the file's size.
 3. Addresses are written as Java writes them: what a path of an URI may not have is escaped, letters of any alphabet are
-   not.
+   not. Local files have one slash in `file_path`, and three in `input_file_name()`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def _facts(location: Location, path: str) -> dict[str, Any]:
     info = location.filesystem.get_file_info(path)
     address = file_address(location, path)
     return {
-        "file_path": address,
+        "input_file_name": address,
+        "file_path": re.sub("^file:///", "file:/", address),
         "file_name": address.rsplit("/", 1)[-1],
         "file_size": info.size,
         "file_block_start": 0,
