@@ -212,7 +212,7 @@ def q18(of: Streams) -> DataFrame:
     return last.select("bidder", "auction", "date_time", "bid.*")
 
 
-@_query("auction", "bid", guess=(0.7, 0.05))
+@_query("auction", "bid", guess=(0.35, 0.05))
 def q20(of: Streams) -> DataFrame:
     """Bids with their auctions, of a category."""
     auctions = (
