@@ -148,13 +148,14 @@ class OnFlink:
 
     def _observe(self, rate: int, t0_us: int, seconds: float) -> Trial:
         time.sleep(max(0.0, t0_us / 1e6 - time.time()) + WARM_UP)
-        began, before, lags = time.time(), self._emitted(), []
+        began, before = time.time(), self._emitted()
+        lags: list[float] = []
         while time.time() < began + seconds and not (lags and lags[-1] > BEHIND * 1000):
             lags.append(self._jvm.bench.Results.lagMicros() / 1000)
             time.sleep(1 / SAMPLES_PER_S)
         cut = lags[-1] > BEHIND * 1000
         took, rows = time.time() - began, self._emitted() - before
-        early, late = np.median(lags[: len(lags) // 2]), np.median(lags[-len(lags) // 4 :])
+        early, late = np.median(lags[: max(1, len(lags) // 2)]), np.median(lags[-len(lags) // 4 :])
         followed = rows / took > 0.95 * rate * self._queries and late <= 1.2 * early + 500.0 and not cut
         return Trial(rate, rows / took, rows, took, bool(followed), self._latency(lags, seconds), False, cut)
 

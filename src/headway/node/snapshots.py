@@ -24,7 +24,7 @@ def write_states(checkpoint: str, epoch: int, label: str, states: dict[int, Stat
     system, root = file_system(checkpoint)
     written: dict[int, str] = {}
     for stage, state in states.items():
-        table = state.table() if callable(state.table) else state.table
+        table = state.rows()
         if table is None or not table.num_rows:
             continue
         name = f"state/{epoch}/{stage}-{label}.arrow"

@@ -313,8 +313,9 @@ class ChainOperator(Operator):
 
     def restore(self, states: Sequence[State]) -> None:
         for state in states:
-            if state.table is not None and state.table.num_rows:
-                self._kernel.restore(state.table)
+            table = state.rows()
+            if table is not None and table.num_rows:
+                self._kernel.restore(table)
         # The partitions may be dealt otherwise now: the least of what the nodes said is safe for all.
         told = [state.value for state in states if state.value is not None]
         if self._event_time is not None and told:

@@ -27,6 +27,10 @@ class State:
     value: Any = None
     adds: bool = False
 
+    def rows(self) -> pa.Table | None:
+        """The table, made now if it has to be."""
+        return self.table() if callable(self.table) else self.table
+
 
 class Host(Protocol):
     """What an operator needs of the deployment it belongs to."""

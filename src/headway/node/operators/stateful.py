@@ -76,8 +76,8 @@ class StatefulOperator(Operator, Generic[KernelT]):
             self.inputs.restore(max(reached))
         self._parts = MOST_PARTS  # other operators may have written what is here now
         for state in states:
-            assert not callable(state.table), "what is restored was read"
-            for batch in [] if state.table is None else state.table.to_batches():
+            table = state.rows()
+            for batch in [] if table is None else table.to_batches():
                 mine = self._share.of(batch)
                 if mine.num_rows:
                     self._kernel.restore(pa.Table.from_batches([mine]))
