@@ -70,6 +70,16 @@ def test_a_block_is_back_when_the_last_reader_is_gone(blocks: NodeMemory, accoun
     assert (account.blocks, blocks.pool.used) == (0, 0)
 
 
+def test_who_was_refused_for_its_blocks_reads_when_they_are_back(blocks: NodeMemory) -> None:
+    account = Ledger(256 * MIB, 256 * MIB).open(cap=2 * MIB)
+    held, read = [column(blocks.area(MIB, account), 1000) for _ in range(2)], []
+    assert not account.may_read(lambda: read.append("again"))
+    held.pop()
+    blocks.tidy()
+    assert read == ["again"]
+    assert account.may_read(lambda: read.append("never"))
+
+
 def test_another_thread_may_be_the_last_reader(blocks: NodeMemory, account: Account) -> None:
     held = [column(blocks.area(MIB, account), 1000)]
     thread = threading.Thread(target=held.clear)

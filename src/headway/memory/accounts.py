@@ -82,9 +82,10 @@ class Ledger:
     def changed(self, size: int) -> None:
         self.total += size
         if size < 0 and self._refused:
-            self._retry()
+            self.retry()
 
-    def _retry(self) -> None:
+    def retry(self) -> None:
+        """Have those read that were refused and now may: rows were taken, or blocks have come back."""
         ready = [retry for retry, account in self._refused.items() if self.may_read(account)]
         for retry in ready:
             del self._refused[retry]

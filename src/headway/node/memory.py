@@ -3,7 +3,7 @@
 1. Memory is mapped by a thread of its own and its pages are there before it is given out, so that no operator waits for
    the operating system. While a block is not there yet, the heap helps out.
 2. A block goes back to the pool when the last Arrow buffer over it is dropped, by whichever thread drops it; the loop
-   finds it when it next takes one. The pool itself is the loop's alone.
+   finds it when it next takes one, or before it rests. The pool itself is the loop's alone.
 """
 
 from __future__ import annotations
@@ -97,14 +97,18 @@ class NodeMemory:
         return Area(memory, address, _Lease(block, account, self._back), views)
 
     def tidy(self) -> None:
-        """Take back what was freed, and take in what was mapped."""
+        """Take back what was freed, and take in what was mapped. Sources that waited for blocks of theirs may read."""
         back, made = self._back, self._made
+        ledger = None
         while back:
             block, account = back.popleft()
             account.blocks -= block.chunk.block_size
             self.pool.give(block)
+            ledger = account.ledger
         while made:
             self.pool.add(*made.popleft())
+        if ledger is not None:
+            ledger.retry()
 
     def _order(self) -> None:
         if self._thread is None:

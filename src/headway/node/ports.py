@@ -28,13 +28,15 @@ ChannelKey = tuple[int, int, int]
 class Channel:
     """Messages of one upstream operator that wait for `operator`."""
 
-    __slots__ = ("blocked", "bytes", "full", "key", "left", "messages", "on_reply", "on_rest", "on_room")
+    __slots__ = ("batches", "blocked", "bytes", "full", "key", "left", "messages", "on_reply", "on_rest", "on_room")
 
     def __init__(self, key: ChannelKey) -> None:
         self.key = key
         self.messages: deque[tuple[int, float, Message]] = deque()
         """(order of arrival, when it came, message)"""
         self.bytes = 0
+        self.batches = 0
+        """How many of them have rows. Marks do not count: to take one makes no room, of which a sender would hear."""
         self.blocked = False
         """True iff the channel has given its barrier of an epoch that others have not."""
         self.full = False
@@ -49,18 +51,21 @@ class Channel:
 
     def put(self, arrival: int, now: float, message: Message) -> None:
         self.bytes += message.size
+        self.batches += message.batch is not None
         self.messages.append((arrival, now, message))
 
     def put_back(self, now: float, message: Message) -> None:
         """What is left of a message that was taken. Its sender has been told of all of it, and hears no more."""
         self.left = True
         self.bytes += message.size
+        self.batches += 1
         self.messages.appendleft((0, now, message))
 
     def take(self) -> tuple[float, Message]:
         """The next message, and when it came."""
         _, since, message = self.messages.popleft()
         self.bytes -= message.size
+        self.batches -= message.batch is not None
         if self.left:
             self.left = False
             self.on_rest()
@@ -115,7 +120,7 @@ class LocalPort:
 
     def room(self) -> bool:
         channel = self._channel
-        if channel.bytes < MAX_BYTES and len(channel.messages) < MAX_MESSAGES:
+        if channel.bytes < MAX_BYTES and channel.batches < MAX_MESSAGES:
             return True
         channel.full = True
         return False

@@ -121,6 +121,9 @@ class Node:
         while self._running:
             self._fire_timers(now)
             operator = self.dispatcher.next(now)
+            if operator is None and self.blocks is not None:
+                self.blocks.tidy()  # a source may have waited for what has come back
+                operator = self.dispatcher.next(now)
             if operator is None:
                 self._poll(self._wait(now))
                 now = self.clock.now()
