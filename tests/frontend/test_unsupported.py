@@ -112,4 +112,4 @@ def test_explain_says_that_a_source_falls_back(spark: SparkSession, tmp_path) ->
 def test_explain_says_which_tier_runs_each_part(rate: DataFrame) -> None:
     first, *_, last = explain(rate.where("value > 3").select((F.col("value") * 2).alias("v"))).splitlines()
     assert first.endswith("<- compiled") or "<- interpreted: " in first
-    assert last.strip() == "+- Source rate [timestamp: timestamp, value: bigint]"
+    assert last.strip() == "+- Source rate [value: bigint]"

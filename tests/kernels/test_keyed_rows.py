@@ -61,7 +61,7 @@ def test_every_row_is_unsaved_once(steps: list[tuple[int, bool, bool]]) -> None:
             until = number - rows // 2 - 1
             list(store.end(until))
         assert store.count == number - until - 1
-        asked = [n for n in (until, until + 1, number - 1) if n >= 0]
+        asked = [n for n in (until, until + 1, number - 1) if 0 <= n < number]
         pairs = [int(found.segment.rows[0][int(r)].as_py()) for found in store.find(hashes(asked)) for r in found.rows]
         assert sorted(pairs) == sorted(n for n in asked if n > until)
     assert len(saved) == len(set(saved))
@@ -74,6 +74,17 @@ def test_checkpoints_leave_few_segments() -> None:
         assert sum(len(rows) for _, rows in store.unsaved()) == 1
     assert store.count == 600
     assert len(store._segments) < 10
+
+
+def test_rows_that_are_gone_leave_no_empty_segment_behind_a_checkpoint() -> None:
+    store = KeyedRows()
+    for number in (0, 5000):
+        keys = list(range(number, number + 5000))
+        store.add(pa.RecordBatch.from_arrays([pa.array(keys)], ["n"]), hashes(keys), np.full(5000, 7))
+    for segment, rows in list(store.held()):
+        segment.lose(rows)
+    store.saved()
+    assert (store.count, list(store.end(8)), list(store.held())) == (0, [], [])
 
 
 def test_what_has_ended_leaves_memory() -> None:

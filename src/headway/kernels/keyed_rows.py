@@ -188,7 +188,8 @@ class KeyedRows:
                 break
             rows, last = rows + more, last + 1
         if last > 1:
-            self._segments[-last:] = [_merged(self._segments[-last:], self._until)]
+            merged = _merged(self._segments[-last:], self._until)
+            self._segments[-last:] = [merged] if len(merged.times) else []
         self._saved = len(self._segments)
 
     def _tidy(self) -> None:
