@@ -77,7 +77,9 @@ def test_sql(
     spark: SparkSession, stream: DataFrame, batch: DataFrame, rows: pa.Table, names: DataFrame, name: str
 ) -> None:
     stream.createOrReplaceTempView("events")
-    query = _native(spark.sql(SQL[name]))
+    frame = spark.sql(SQL[name])
+    query = _native(frame)
+    assert [field.name for field in query.schema] == frame.columns
     if name.endswith("*"):
         return
     batch.createOrReplaceTempView("events")
@@ -86,7 +88,9 @@ def test_sql(
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_frames(stream: DataFrame, batch: DataFrame, rows: pa.Table, names: DataFrame, name: str) -> None:
-    query = _native(FRAMES[name](stream, names))
+    frame = FRAMES[name](stream, names)
+    query = _native(frame)
+    assert [field.name for field in query.schema] == frame.columns
     if name not in KEYED:
         _same(query, rows, FRAMES[name](batch, names))
 

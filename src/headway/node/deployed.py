@@ -144,6 +144,13 @@ class Deployed:
         message = read_message(header, rows, self.build.schema_into(address.stage, address.channel[2]))
         operator.receive(operator.channels[address.channel], message.arrived(self.now()))
 
+    def commit(self, positions: dict[int, Any]) -> None:
+        """What lies before these positions of planned sources is in a committed checkpoint."""
+        for stage, position in positions.items():
+            operator = self.operators.get(stage)
+            if isinstance(operator, PlanOperator):
+                operator.commit(position)
+
     def credit(self, credit: Credit) -> None:
         port = self.build.remote_ports[credit.upstream, credit.stage, credit.number, credit.node]
         if credit.reply is None:

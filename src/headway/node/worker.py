@@ -35,7 +35,6 @@ from headway.node.memory import NodeMemory
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator
 from headway.node.operators.host import State
-from headway.node.operators.planned import PlanOperator
 from headway.node.snapshots import write_states
 from headway.node.user_process import UserProcessEnded
 from headway.node.watchdog import Watchdog, tell_and_exit
@@ -298,7 +297,7 @@ class Node:
             case protocol.Inject(number, barrier):
                 self._do(number, lambda deployed: deployed.inject(barrier))
             case protocol.Committed(number, positions):
-                self._committed(number, positions)
+                self._do(number, lambda deployed: deployed.commit(positions))
             case protocol.RowsTaken(number, stage, size):
                 self._do(number, lambda deployed: deployed.credit(Credit(number, stage, stage, 0, DRIVER, size)))
             case protocol.Record(on):
@@ -349,13 +348,6 @@ class Node:
             if not deployed.closed:
                 deployed.close()
         self.tell(protocol.Undeployed(number, self.index))
-
-    def _committed(self, number: int, positions: dict[int, Any]) -> None:
-        deployed = self._deployed.get(number)
-        for stage, position in positions.items():
-            operator = deployed.operators.get(stage) if deployed is not None else None
-            if isinstance(operator, PlanOperator):
-                operator.commit(position)
 
     def _meet(self, addresses: dict[int, str]) -> None:
         for node, address in addresses.items():
