@@ -73,6 +73,8 @@ class Group:
     seconds: float = 0.0
     cpu: float = 0.0
     """Processor seconds that the nodes had meanwhile, for all groups."""
+    busy: float = 0.0
+    """Seconds of the nodes' workers that this group took."""
     counted: dict[str, tuple[float, float]] = field(default_factory=dict)
     """By job: rows read, and in how many seconds."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
@@ -169,15 +171,17 @@ class Trial:
         return groups
 
     def alternate(self, policies: dict[str, Any], seconds: float) -> dict[str, dict[str, Group]]:
-        """Every policy for `seconds` in all, taking turns on the running jobs, so that what else goes on at the machine
-        hits all alike; then stop the nodes. By policy, what each group did."""
+        """Every policy for `seconds` in all, taking turns on the running jobs, to and fro, so that what else goes on at the
+        machine hits all alike; then stop the nodes. By policy, what each group did."""
         self.wait()
         groups: dict[str, dict[str, Group]] = {}
         rounds = max(1, int(seconds / SHORTEST_TURN))
+        order = list(policies)
         for _ in range(rounds):
-            for name, policy in policies.items():
-                self.take(policy)
+            for name in order:
+                self.take(policies[name])
                 self.measure(seconds / rounds, groups.setdefault(name, {}))
+            order.reverse()
         self.finish(list(groups.values()))
         return groups
 
@@ -247,6 +251,7 @@ class Trial:
     def _count(self, group: Group, job: Job, totals: QueryMetrics, seconds: float) -> None:
         group.names.add(job.name)
         group.rows += totals.input_rows
+        group.busy += totals.busy
         group.latency.merge(totals.e2e)
         group.markers.merge(totals.marker)
         group.met += totals.met

@@ -37,6 +37,7 @@ def measured(
         "results": group.results,
         "results_due": group.due,
         "node_cpu_seconds": group.cpu,
+        "workers": group.busy / group.seconds if group.seconds else 0.0,
     }
     return CameoResult(
         workload, "headway", len(group.names), offered, group.rows_per_s, histogram.summary(), group.seconds,
@@ -92,13 +93,12 @@ def _against(ours: CameoResult, other: CameoResult, results: list[CameoResult]) 
     mine, theirs = (of(results, system=r.system, x=r.x, group="ba", policy=r.policy) for r in (ours, other))
     if mine and theirs and theirs[0].rows_per_s:
         told += f"  bulk rows/s of {ours.policy} {mine[0].rows_per_s / theirs[0].rows_per_s - 1:+.1%}"
-        told += _per_cpu(mine[0], theirs[0])
+        told += _workers(mine[0], theirs[0])
     return told
 
 
-def _per_cpu(ours: CameoResult, other: CameoResult) -> str:
-    """The same per second of the nodes' processor time, if that was measured."""
-    mine, theirs = (r.settings.get("node_cpu_seconds", 0.0) / max(r.seconds, 1e-9) for r in (ours, other))
-    if not mine or not theirs:
-        return ""
-    return f" ({ours.rows_per_s / mine / (other.rows_per_s / theirs) - 1:+.1%} per processor second)"
+def _workers(ours: CameoResult, other: CameoResult) -> str:
+    """The same of the workers' time that they had, if that was measured: it does not depend on how fast the machine was
+    meanwhile."""
+    mine, theirs = (r.settings.get("workers", 0.0) for r in (ours, other))
+    return f", workers' time {mine / theirs - 1:+.1%} ({mine:.3f} against {theirs:.3f})" if mine and theirs else ""

@@ -32,6 +32,7 @@ def metrics(node: int) -> QueryMetrics:
     state = made.state("2")
     state.rows, state.updated, state.bytes = 10, 4, 1000
     made.late("2", 3)
+    made.busy = 0.3
     made.read(0.004, 0.001, 100)
     made.show(result(0.05, 0.02, 6), now=100.0)
     made.show(result(0.5, 0.02, 2), now=100.0)
@@ -69,6 +70,7 @@ def test_the_fields(merged: QueryMetrics) -> None:
 def test_our_own_key(merged: QueryMetrics) -> None:
     own = build_progress(CONTEXT, merged)["headway"]
     assert (own["targetMs"], own["met"], own["missed"], own["backlogRows"], own["nodes"]) == (100.0, 12, 4, 10, 2)
+    assert own["busyMsPerSecond"] == pytest.approx(300), "0.6 seconds of two workers in two seconds"
     assert set(own["latency"]) == {"processingLatencyMs", "sourceQueuingLatencyMs", "e2eLatencyMs"}
     e2e = own["latency"]["e2eLatencyMs"]
     assert list(e2e) == ["P0", "P50", "P90", "P95", "P99"]

@@ -127,6 +127,8 @@ class Build:
         operator.outputs = [*operator.outputs, output]
         operator.ports = [*operator.ports, *output.ports]
         operator.converters.append(converter)
+        if isinstance(consumer, SinkStage):
+            operator.deaf.append(output)
         if isinstance(operator, InlineOperator) and len(operator.converters) == 1:
             # How urgent a poll is depends on how far what it brings is from a window's end.
             own = operator.own

@@ -143,6 +143,7 @@ class Node:
         self._guarded(host, operator.run)
         host.stirred = True
         ended = self.clock.now()
+        host.metrics.busy += ended - now
         operator.profile.flow.nested = host.nested
         self.dispatcher.done(operator, ended)
         if not host.closed:

@@ -75,6 +75,8 @@ class QueryMetrics:
     """Bytes of rows between source and sink."""
     blocks: int = 0
     """Bytes of the blocks of memory that such rows are in, which may hold rows that have been taken too."""
+    busy: float = 0.0
+    """Seconds of the workers that its operators took."""
     output_rows: int = 0
     met: int = 0
     missed: int = 0
@@ -86,7 +88,7 @@ class QueryMetrics:
     queuing: LatencyHistogram = field(default_factory=LatencyHistogram)
     e2e: LatencyHistogram = field(default_factory=LatencyHistogram)
     marker: LatencyHistogram = field(default_factory=LatencyHistogram)
-    """Markers that sources send with their rows, twenty a second, from the first row's arrival to the sink."""
+    """Markers that sources send with their rows, some in the time of the target, from the first row's arrival to the sink."""
     observed: dict[str, list[Any]] = field(default_factory=dict)
     """What `observe` counted, by its name: partial aggregates, to be put together where progress is made."""
 
@@ -180,6 +182,7 @@ class QueryMetrics:
         return gauges
 
     def _merge_counts(self, other: QueryMetrics) -> None:
+        self.busy += other.busy
         self.output_rows += other.output_rows
         self.met += other.met
         self.missed += other.missed

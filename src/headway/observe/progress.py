@@ -92,6 +92,7 @@ def _own(context: ProgressContext, metrics: QueryMetrics) -> dict[str, Any]:
         "missed": metrics.missed,
         "missMs": metrics.misses.mean_ms(),
         "backlogRows": metrics.backlog,
+        "busyMsPerSecond": _rate(metrics.busy * 1000, context.seconds),
         "memory": {"inFlightBytes": metrics.in_flight, "blockBytes": metrics.blocks},
         **context.facts,
     }
@@ -154,7 +155,7 @@ def _state(state: StateMetrics) -> dict[str, Any]:
     }
 
 
-def _rate(rows: int, seconds: float) -> float:
+def _rate(rows: float, seconds: float) -> float:
     return rows / seconds if seconds > 0 else 0.0
 
 

@@ -62,6 +62,8 @@ class Operator:
         """Those of all outputs."""
         self.converters: list[Converter] = []
         """One per output: what is known of the stage behind it."""
+        self.deaf: list[Output] = []
+        """Those of the outputs behind which watermarks are of no use."""
         self.listeners: list[tuple[Port, Converter]] = []
         """Those that get marks but no rows, and what is known of the stage there."""
         self.own: Converter
@@ -382,6 +384,8 @@ class Operator:
     def broadcast(self, message: Message) -> None:
         """Send a mark to every operator downstream. It hurries as rows do that no window holds back."""
         for output, converter in zip(self.outputs, self.converters, strict=True):
+            if message.watermark is not None and output in self.deaf:
+                continue
             context = self._context(converter, None, message.t, message.partition)
             # Marks are cheap, and others wait for them: an operator takes one as soon as it is the next of its channel.
             marked = message._replace(context=context._replace(local=-inf))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MARKS_IN_TARGET = 8
+MARKS_IN_TARGET = 4
 """Markers and watermarks that end nothing are told so often in the time of a target: of dozens of queries, more of them
 would be much of the work."""
 MARKS_EVERY = 0.05
@@ -15,7 +15,7 @@ def marks_every(latency: float | None) -> float:
     """How often a query of this target tells how far it is, in seconds.
 
     >>> marks_every(0.1), marks_every(0.8), marks_every(None)
-    (0.05, 0.1, 1.0)
+    (0.05, 0.2, 1.0)
     """
     return SELDOM if latency is None else min(SELDOM, max(MARKS_EVERY, latency / MARKS_IN_TARGET))
 

@@ -3,6 +3,7 @@
 1. Rows belong to the epoch that the next barrier ends; at the barrier the writer makes them durable and its receipt
    goes into the checkpoint.
 2. A result's latency ends when the writer has taken it.
+3. Nobody is downstream, so watermarks do not come here.
 """
 
 from __future__ import annotations
@@ -69,9 +70,6 @@ class InlineSink(Operator):
         results, self._results = self._results, []
         return State(value=(receipt, results))
 
-    def on_watermark(self, cause: Message) -> None:
-        """Nobody is downstream."""
-
     def on_marker(self, message: Message) -> None:
         self.host.metrics.marker.record(self._lagged(message))
 
@@ -96,9 +94,6 @@ class DriverSink(Operator):
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         self.port.send(message._replace(spent=self.spent()))
-
-    def on_watermark(self, cause: Message) -> None:
-        """The driver's sink does not care."""
 
     def on_marker(self, message: Message) -> None:
         self._lagged(message)
