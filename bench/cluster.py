@@ -75,8 +75,6 @@ class Group:
     """Processor seconds that the nodes had meanwhile, for all groups."""
     busy: float = 0.0
     """Seconds of the nodes' workers that this group took."""
-    counted: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By job: rows read, and in how many seconds."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     """Of results."""
     markers: LatencyHistogram = field(default_factory=LatencyHistogram)
@@ -92,7 +90,8 @@ class Group:
 
     @property
     def rows_per_s(self) -> float:
-        return sum(rows / seconds for rows, seconds in self.counted.values() if seconds)
+        # Nodes tell every second what they have read: what is not told in the end makes up for what came late.
+        return self.rows / self.seconds if self.seconds else 0.0
 
     @property
     def share_met(self) -> float:
@@ -171,8 +170,8 @@ class Trial:
         return groups
 
     def alternate(self, policies: dict[str, Any], seconds: float) -> dict[str, dict[str, Group]]:
-        """Every policy for `seconds` in all, taking turns on the running jobs, to and fro, so that what else goes on at the
-        machine hits all alike; then stop the nodes. By policy, what each group did."""
+        """Every policy for `seconds` in all, taking turns on the running jobs, to and fro, so that what else goes on at
+        the machine hits all alike; then stop the nodes. By policy, what each group did."""
         self.wait()
         groups: dict[str, dict[str, Group]] = {}
         rounds = max(1, int(seconds / SHORTEST_TURN))
@@ -197,12 +196,10 @@ class Trial:
         began, cpu = time.time(), node_seconds()
         time.sleep(seconds)
         totals, ended, cpu = self.totals(), time.time(), node_seconds() - cpu
-        progress = {name: running.recentProgress for name, running in self._queries.items()}
-        told = max(_time(p) for made in progress.values() for p in made)
         for job in self._jobs:
             group = groups.setdefault(job.group, Group())
             self._count(group, job, totals[job.name], ended - began)
-            _add_progress(group, job, progress[job.name], (began, told), self._t0_us / 1e6)
+            _add_timeline(group, job, self._queries[job.name].recentProgress, began, self._t0_us / 1e6)
         for group in groups.values():
             group.seconds += ended - began
             group.cpu += cpu
@@ -259,19 +256,13 @@ class Trial:
         group.due += job.due(seconds)
 
 
-def _add_progress(group: Group, job: Job, progress: list[Any], span: tuple[float, float], t0: float) -> None:
-    """Rows read in a span of time, by the progresses' parts of it, and the timeline. A query that was not told of has
-    read nothing."""
-    began, told = span
-    rows, seconds = group.counted.get(job.name, (0.0, 0.0))
+def _add_timeline(group: Group, job: Job, progress: list[Any], began: float, t0: float) -> None:
     for p in progress:
         at, length = _time(p), max(p["batchDuration"] / 1000, 1e-3)
         if at > began:
-            rows += p["numInputRows"] * (at - max(began, at - length)) / length
             latency = p["headway"]["latency"]["e2eLatencyMs"]
             point = round(at - t0, 3), round(p["numInputRows"] / length), latency.get("P50", -1), latency.get("P99", -1)
             group.timeline.append((job.name, *point))
-    group.counted[job.name] = rows, seconds + max(0.0, told - began)
 
 
 def _time(progress: Any) -> float:

@@ -88,7 +88,7 @@ class QueryMetrics:
     queuing: LatencyHistogram = field(default_factory=LatencyHistogram)
     e2e: LatencyHistogram = field(default_factory=LatencyHistogram)
     marker: LatencyHistogram = field(default_factory=LatencyHistogram)
-    """Markers that sources send with their rows, some in the time of the target, from the first row's arrival to the sink."""
+    """Markers that sources send with their rows, a few in a target's time, from the first row's arrival to the sink."""
     observed: dict[str, list[Any]] = field(default_factory=dict)
     """What `observe` counted, by its name: partial aggregates, to be put together where progress is made."""
 
