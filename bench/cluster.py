@@ -70,6 +70,8 @@ class Group:
 
     names: set[str] = field(default_factory=set)
     rows: int = 0
+    turns: list[float] = field(default_factory=list)
+    """Rows/s of each turn that it was measured in."""
     seconds: float = 0.0
     cpu: float = 0.0
     """Processor seconds that the nodes had meanwhile, for all groups."""
@@ -193,6 +195,7 @@ class Trial:
         """Add what happens in the next `seconds` to the groups."""
         groups = {} if groups is None else groups
         self.totals()
+        before = {name: group.rows for name, group in groups.items()}
         began, cpu = time.time(), node_seconds()
         time.sleep(seconds)
         totals, ended, cpu = self.totals(), time.time(), node_seconds() - cpu
@@ -200,7 +203,8 @@ class Trial:
             group = groups.setdefault(job.group, Group())
             self._count(group, job, totals[job.name], ended - began)
             _add_timeline(group, job, self._queries[job.name].recentProgress, began, self._t0_us / 1e6)
-        for group in groups.values():
+        for name, group in groups.items():
+            group.turns.append((group.rows - before.get(name, 0)) / (ended - began))
             group.seconds += ended - began
             group.cpu += cpu
         return groups

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 from bench.cluster import Group
@@ -37,7 +39,8 @@ def measured(
         "results": group.results,
         "results_due": group.due,
         "node_cpu_seconds": group.cpu,
-        "workers": group.busy / group.seconds if group.seconds else 0.0,
+        "turns_rows_per_s": group.turns,
+        "workers_taken": group.busy / group.seconds if group.seconds else 0.0,
     }
     return CameoResult(
         workload, "headway", len(group.names), offered, group.rows_per_s, histogram.summary(), group.seconds,
@@ -93,12 +96,19 @@ def _against(ours: CameoResult, other: CameoResult, results: list[CameoResult]) 
     mine, theirs = (of(results, system=r.system, x=r.x, group="ba", policy=r.policy) for r in (ours, other))
     if mine and theirs and theirs[0].rows_per_s:
         told += f"  bulk rows/s of {ours.policy} {mine[0].rows_per_s / theirs[0].rows_per_s - 1:+.1%}"
-        told += _workers(mine[0], theirs[0])
+        told += _error(mine[0], theirs[0]) + _workers(mine[0], theirs[0])
     return told
+
+
+def _error(ours: CameoResult, other: CameoResult) -> str:
+    """How far this may be off by chance: the standard error over the turns that the two took side by side."""
+    pairs = zip(*(r.settings.get("turns_rows_per_s", []) for r in (ours, other)), strict=False)
+    parts = [mine / theirs for mine, theirs in pairs if theirs]
+    return f" ± {stdev(parts) / math.sqrt(len(parts)):.1%}" if len(parts) > 1 else ""
 
 
 def _workers(ours: CameoResult, other: CameoResult) -> str:
     """The same of the workers' time that they had, if that was measured: it does not depend on how fast the machine was
     meanwhile."""
-    mine, theirs = (r.settings.get("workers", 0.0) for r in (ours, other))
+    mine, theirs = (r.settings.get("workers_taken", 0.0) for r in (ours, other))
     return f", workers' time {mine / theirs - 1:+.1%} ({mine:.3f} against {theirs:.3f})" if mine and theirs else ""
