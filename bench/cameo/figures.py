@@ -50,7 +50,7 @@ FIGURES: dict[str, Figure] = {
         ("tokens",),
         tokens.table,
     ),
-    "fig7a": Figure("IPQ1 to IPQ4 alone", real.fig7, _bars("Fig. 7a: a query alone", "ls"), 8.0),
+    "fig7a": Figure("IPQ1 to IPQ4 alone", real.fig7, _bars("Fig. 7a: a query alone", "ls"), 12.0),
     "fig7b": Figure(
         "distribution of IPQ1 to IPQ4",
         real.fig7,
@@ -70,7 +70,7 @@ FIGURES: dict[str, Figure] = {
     "fig10": Figure(
         "skewed sources", real.fig10, _bars("Fig. 10: skewed sources", "type1", "type2"), 30.0, table=success
     ),
-    "fig11": Figure("LLF, EDF, SJF", real.fig11, _bars("Fig. 11: policies", "ls"), 7.0, ("llf", "edf", "sjf")),
+    "fig11": Figure("LLF, EDF, SJF", real.fig11, _bars("Fig. 11: policies", "ls"), 12.0, ("llf", "edf", "sjf")),
     "fig12": Figure(
         "overhead",
         lambda trials, policies: overhead.fig12(trials),

@@ -17,6 +17,7 @@ from headway.cluster.running import Life, RunningQuery
 from headway.dataflow.query import QuerySpec
 from headway.errors import HeadwayError, InvalidOption
 from headway.memory import memory_settings
+from headway.node.precedence import niceness
 from headway.observe.trace import TraceWriter
 from headway.scheduling import Policy, make_policy, thread_per_operator
 
@@ -33,6 +34,7 @@ class Runtime:
         self.policy = make_policy(policy, conf)
         memory_settings(conf)  # raises here, not in the nodes
         thread_per_operator(conf)
+        niceness(conf)
         if threads != 1:
             raise InvalidOption(f"threads={threads}: a node has one worker thread; for more cores ask for more nodes")
         context = spark.sparkContext

@@ -7,6 +7,7 @@ import sys
 
 from headway.cluster.protocol import NodeConfig
 from headway.node.allocation import keep_memory
+from headway.node.precedence import niceness, precedence
 from headway.node.worker import Node
 from headway.scheduling import thread_per_operator
 
@@ -30,4 +31,5 @@ def run_node(config: NodeConfig) -> None:
     if thread_per_operator(config.conf):
         # For experiments alone: others need not load it.
         kind = importlib.import_module("headway.node.threaded").ThreadedNode
-    kind(config).run()
+    with precedence(niceness(config.conf)):
+        kind(config).run()

@@ -43,6 +43,8 @@ SHORTEST_PAUSE = 0.001
 LONGEST_PAUSE = 0.02
 LONGEST_LEAD = 0.1
 PAUSES_IN_TARGET = 8
+SURELY = 1e-4
+"""Seconds. A partition that has nothing for so long is not asked; nearer than that, it rounds as it likes."""
 MAX_ROWS = 1 << 14
 MOST_ROWS = 1 << 16
 LONGEST_WORK = 0.002
@@ -162,6 +164,9 @@ class InlineOperator(Operator):
         more = False
         upto = min((asked for barrier, asked in self._barriers if barrier.drain and asked < now), default=now)
         for (number, partition), layout in zip(self._partitions, self._layouts, strict=True):
+            if partition.next_due(upto) > upto + SURELY:
+                self._nothing_in(number, now)
+                continue
             most = self._most_rows(layout)
             polled = partition.poll(upto, most) if layout is None else self._fill(partition, layout, upto, most)
             if polled is None:
