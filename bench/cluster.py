@@ -70,13 +70,13 @@ class Group:
 
     names: set[str] = field(default_factory=set)
     rows: int = 0
-    turns: list[float] = field(default_factory=list)
-    """Rows/s of each turn that it was measured in."""
     seconds: float = 0.0
     cpu: float = 0.0
     """Processor seconds that the nodes had meanwhile, for all groups."""
     busy: float = 0.0
     """Seconds of the nodes' workers that this group took."""
+    turns: list[float] = field(default_factory=list)
+    """Rows/s of each turn that it was measured in."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     """Of results."""
     markers: LatencyHistogram = field(default_factory=LatencyHistogram)

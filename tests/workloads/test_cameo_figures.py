@@ -41,7 +41,7 @@ def test_jobs_share_the_volume() -> None:
 
 
 def result(policy: str, group: str, x: float | str, millis: float) -> CameoResult:
-    told = Group({"job"}, 100, 1.0, 2.0, {"job": (1_000_000, 1.0)})
+    told = Group({"job"}, rows=100, seconds=1.0, cpu=2.0, busy=1.5)
     told.latency.record(millis / 1000, 50)
     told.latency.record(millis / 100, 1)
     told.met, told.results, told.due = 50, 51, 60
@@ -59,7 +59,15 @@ def test_ratios_are_of_the_same_point() -> None:
     (line,) = ratios([*made, result("llf", "ls", 24, 1.0)])
     assert "fifo" in line
     assert "median     5.0x" in line
-    assert "+0.0%" in line
+    assert "bulk rows/s of llf +0.0%, workers' time +0.0% (1.500 against 1.500)" in line
+
+
+def test_how_far_bulk_rows_may_be_off_is_told_by_turns() -> None:
+    made = [result(policy, group, 12, 10.0) for policy in ("llf", "fifo") for group in ("ls", "ba")]
+    for one, turns in zip(made[1::2], ([9.0, 11.0, 10.0], [10.0, 10.0, 10.0]), strict=True):
+        one.settings["turns_rows_per_s"] = turns
+    (line,) = ratios(made)
+    assert "bulk rows/s of llf +0.0% ± 5.8%" in line
 
 
 def test_results_are_lines_of_json(tmp_path: Path) -> None:
