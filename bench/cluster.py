@@ -172,8 +172,9 @@ class Trial:
         return groups
 
     def alternate(self, policies: dict[str, Any], seconds: float) -> dict[str, dict[str, Group]]:
-        """Every policy for `seconds` in all, taking turns on the running jobs, to and fro, so that what else goes on at
-        the machine hits all alike; then stop the nodes. By policy, what each group did."""
+        """Every policy for `seconds` in all, taking turns on the running jobs, so that what else goes on at the machine
+        hits all alike; another one begins each round, so that none always follows the same, nor ever itself. Then stop
+        the nodes. By policy, what each group did."""
         self.wait()
         groups: dict[str, dict[str, Group]] = {}
         rounds = max(1, int(seconds / SHORTEST_TURN))
@@ -182,7 +183,7 @@ class Trial:
             for name in order:
                 self.take(policies[name])
                 self.measure(seconds / rounds, groups.setdefault(name, {}))
-            order.reverse()
+            order = order[1:] + order[:1]
         self.finish(list(groups.values()))
         return groups
 
