@@ -96,7 +96,7 @@ def _against(ours: CameoResult, other: CameoResult, results: list[CameoResult]) 
     mine, theirs = (of(results, system=r.system, x=r.x, group="ba", policy=r.policy) for r in (ours, other))
     if mine and theirs and theirs[0].rows_per_s:
         told += f"  bulk rows/s of {ours.policy} {mine[0].rows_per_s / theirs[0].rows_per_s - 1:+.1%}"
-        told += _error(mine[0], theirs[0]) + _workers(mine[0], theirs[0])
+        told += _error(mine[0], theirs[0]) + _time((ours, mine[0]), (other, theirs[0]))
     return told
 
 
@@ -107,8 +107,11 @@ def _error(ours: CameoResult, other: CameoResult) -> str:
     return f" ± {stdev(parts) / math.sqrt(len(parts)):.1%}" if len(parts) > 1 else ""
 
 
-def _workers(ours: CameoResult, other: CameoResult) -> str:
-    """The same of the workers' time that they had, if that was measured: it does not depend on how fast the machine was
-    meanwhile."""
-    mine, theirs = (r.settings.get("workers_taken", 0.0) for r in (ours, other))
-    return f", workers' time {mine / theirs - 1:+.1%} ({mine:.3f} against {theirs:.3f})" if mine and theirs else ""
+def _time(ours: tuple[CameoResult, CameoResult], others: tuple[CameoResult, CameoResult]) -> str:
+    """The part of the nodes' busy time that bulk had beside the urgent queries, if that was measured: it does not depend
+    on how fast the machine was meanwhile."""
+    taken = [[r.settings.get("workers_taken", 0.0) for r in pair] for pair in (ours, others)]
+    if not all(bulk for _, bulk in taken):
+        return ""
+    mine, theirs = (bulk / (urgent + bulk) for urgent, bulk in taken)
+    return f", of the nodes' time {mine:.1%} against {theirs:.1%}"

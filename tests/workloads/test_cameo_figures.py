@@ -59,7 +59,7 @@ def test_ratios_are_of_the_same_point() -> None:
     (line,) = ratios([*made, result("llf", "ls", 24, 1.0)])
     assert "fifo" in line
     assert "median     5.0x" in line
-    assert "bulk rows/s of llf +0.0%, workers' time +0.0% (1.500 against 1.500)" in line
+    assert "bulk rows/s of llf +0.0%, of the nodes' time 50.0% against 50.0%" in line
 
 
 def test_how_far_bulk_rows_may_be_off_is_told_by_turns() -> None:
