@@ -108,8 +108,9 @@ def _error(ours: CameoResult, other: CameoResult) -> str:
 
 
 def _time(ours: tuple[CameoResult, CameoResult], others: tuple[CameoResult, CameoResult]) -> str:
-    """The part of the nodes' busy time that bulk had beside the urgent queries, if that was measured: it does not depend
-    on how fast the machine was meanwhile."""
+    """The part of the nodes' busy time that bulk had beside the urgent queries, if that was measured.
+
+    It does not depend on how fast the machine was meanwhile."""
     taken = [[r.settings.get("workers_taken", 0.0) for r in pair] for pair in (ours, others)]
     if not all(bulk for _, bulk in taken):
         return ""
