@@ -1,8 +1,8 @@
 """A node goes before its machine's other processes, where the operating system lets it.
 
 A node's run takes a millisecond or less, and a process that merely wakes up beside it (the driver, Java) has a core for
-several: that was most of what made results late near the highest load. Where it is refused, as to most who are not
-root, nothing else changes.
+several: that made nearly all late events late where a benchmark was run at half of the highest load. Where it is
+refused, as to most who are not root, nothing else changes.
 """
 
 from __future__ import annotations
