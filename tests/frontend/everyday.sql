@@ -172,6 +172,9 @@ select k, sort_array(collect_list(i)), sort_array(collect_set(i)), size(array_ag
 -- max by *
 select k, max_by(i, id), min_by(s, id), mode(l) is not null from events group by k
 
+-- several by
+select k, max_by(i, id, 3), min_by(struct(s, d), id, 10) from events group by k
+
 -- listagg
 select k, listagg(s, ',') within group (order by s) from events group by k
 

@@ -161,6 +161,14 @@ def test_picks(spark: SparkSession, tmp_path: Path) -> None:
     _check(spark, tmp_path, _rows(), _selected(*by, *orders, *structs, *pinned, *ignoring, *filtered))
 
 
+def test_several_picks(spark: SparkSession, tmp_path: Path) -> None:
+    kinds = ("string", "float", "struct(int, binary)", "array(int)", "n")
+    by = [f"{f}({c}, n, {k})" for f in ("max_by", "min_by") for c, k in zip(kinds, (1, 2, 3, 7, 10_000), strict=True)]
+    orders = [f"{f}({o}, {o}, 4)" for f in ("max_by", "min_by") for o in ("date", "string", "x", "struct(float, n)")]
+    others = ["max_by(n, n, 3) filter (where bool)", "min_by(string, if(n < 0, n, null), 2)"]
+    _check(spark, tmp_path, _rows(), _selected(*by, *orders, *others))
+
+
 def test_percentiles_and_modes(spark: SparkSession, tmp_path: Path) -> None:
     kinds = ("int", "long", "float", "x", "decimal_10_2")
     exact = [f"percentile({c}, array(0, 0.25, 0.5, 1))" for c in kinds] + [f"median({c})" for c in kinds]
@@ -188,6 +196,7 @@ def test_no_rows_at_all(spark: SparkSession, tmp_path: Path) -> None:
         "bit_or(int)",
         "try_sum(int)",
         "listagg(string)",
+        "max_by(int, x, 3)",
     ]
     table = _rows(30).slice(0, 0)
     stream = stream_of(spark, table, tmp_path).agg(*map(F.expr, functions))

@@ -6,6 +6,7 @@ rows count. Moments (stddev_pop, …): `null_on_zero`. sum_of_squares is Spark's
 percentile: `percentages`, `reverse`, `discrete`; a second argument is the frequency. approx_percentile: `percentages`,
 `accuracy`. set_size: how many values collect_set would give. mode: `least` (None: any of equals). listagg: `delimiter`,
 `orders` (descending, nulls first) of the arguments after the first. approx_count_distinct: `p` and Spark's tables.
+max_by_k, min_by_k: max_by and min_by of the `k` best, as an array.
 """
 
 from __future__ import annotations
@@ -127,6 +128,14 @@ def _extreme(tree: Tree, calls: _Input) -> AggCall:
 def _extreme_by(tree: Tree, calls: _Input) -> AggCall:
     value, by = map(calls, tree.children)
     return AggCall("max_by" if tree.name == "MaxBy" else "min_by", (value, _comparable(tree, by)), value.type)
+
+
+def _top_by(tree: Tree, calls: _Input) -> AggCall:
+    value, by = map(calls, tree.children[:2])
+    most = calls(tree.children[2])
+    assert isinstance(most, Literal)
+    name = "min_by_k" if tree.fields["reverse"] else "max_by_k"
+    return AggCall(name, (value, _comparable(tree, by)), T.ArrayType(value.type), options=(("k", most.value),))
 
 
 def _first_or_last(tree: Tree, calls: _Input) -> AggCall:
@@ -257,6 +266,7 @@ _FUNCTIONS: dict[str, Callable[[Tree, _Input], AggCall]] = {
     "Max": _extreme,
     "MaxBy": _extreme_by,
     "MinBy": _extreme_by,
+    "MaxMinByK": _top_by,
     "First": _first_or_last,
     "Last": _first_or_last,
     "CollectList": _collect,

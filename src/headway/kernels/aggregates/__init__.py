@@ -15,6 +15,7 @@ from headway.kernels.aggregates.frequencies import Mode, Percentile
 from headway.kernels.aggregates.lists import CollectList, CollectSet, ListAgg, SetSize
 from headway.kernels.aggregates.moments import PAIRS, SINGLE, Moments, PairMoments
 from headway.kernels.aggregates.quantiles import ApproxPercentile
+from headway.kernels.aggregates.tops import TopBy
 
 __all__ = ["COLLECT", "Columns", "Function", "Grouping", "bind"]
 
@@ -58,6 +59,7 @@ _FUNCTIONS: dict[str, Callable[[T.DataType], type[Function]]] = {
     **_always(numbers.Product, "product"),
     **_always(numbers.Bits, "bit_and", "bit_or", "bit_xor"),
     **_always(picks.ExtremeBy, "max_by", "min_by"),
+    **_always(TopBy, "max_by_k", "min_by_k"),
     **_always(picks.FirstOrLast, "first", "last"),
     **_always(CollectList, "collect_list"),
     **_always(CollectSet, "collect_set"),

@@ -1,0 +1,58 @@
+"""max_by and min_by of several rows of a group: its state is a list of them, the best first, no longer than asked for.
+
+What a row is chosen by is kept beside its value. Of equals, those that came first stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headway.kernels.aggregates.base import Columns, Function, Grouping, Ints, valid_rows
+from headway.kernels.aggregates.lists import concatenated, groups_of, list_type, lists_of, singletons
+from headway.kernels.ranks import ranks
+
+
+class TopBy(Function):
+    """See the module."""
+
+    initial = ([],)
+    gathers = True
+
+    @property
+    def states(self) -> tuple[pa.DataType, ...]:
+        return (list_type(pa.struct([pa.field("value", self.arguments[0]), pa.field("by", self.arguments[1])])),)
+
+    def lift(self, args: Sequence[pa.Array], rows: int) -> Columns:
+        return [singletons(self._pairs(*args), valid_rows(args[1]))]
+
+    def _pairs(self, values: pa.Array, by: pa.Array) -> pa.Array:
+        return pa.StructArray.from_arrays([values, by], fields=list(self.states[0].value_type))
+
+    def gather(self, args: Sequence[pa.Array], grouping: Grouping) -> Columns:
+        rows = np.flatnonzero(valid_rows(args[1]))
+        values, by = (arg.take(pa.array(rows)) for arg in args) if len(rows) < len(args[1]) else args
+        at, ends = self._best(by, grouping.ids[rows], grouping.count)
+        return [lists_of(ends, self._pairs(values.take(at), by.take(at)))]
+
+    def collect(self, columns: Columns, grouping: Grouping) -> Columns:
+        lists = concatenated(columns[0], grouping)
+        pairs = lists.flatten()
+        at, ends = self._best(pairs.field("by"), groups_of(lists), grouping.count)
+        return [lists_of(ends, pairs.take(at))]
+
+    def _best(self, by: pa.Array, groups: Ints, count: int) -> tuple[pa.Array, Ints]:
+        """The rows that stay, group by group, and where those of each group end."""
+        rank, most = ranks(by), self.options["k"]
+        order = np.lexsort((~rank if self.call.function == "max_by_k" else rank, groups))
+        sizes = np.bincount(groups, minlength=count)
+        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return pa.array(order[place < most]), np.concatenate([[0], np.cumsum(np.minimum(sizes, most))])
+
+    def finish(self, columns: Columns) -> pa.Array:
+        lengths = pc.list_value_length(columns[0]).to_numpy()
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        return lists_of(ends, columns[0].flatten().field("value"), lengths == 0)
