@@ -22,7 +22,7 @@ from headway.connectors.api import PlannedSource, Position, Reached
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Head, Operator
 from headway.node.operators.host import Host, State
-from headway.node.operators.marks import marks_every
+from headway.node.operators.marks import Markers, marks_every
 from headway.node.operators.source import MAX_ROWS
 from headway.node.ports import Channel, ChannelKey
 from headway.node.threads import Worker
@@ -178,7 +178,7 @@ class ReadOperator(Operator):
         self._key = key
         self._task: Message | None = None
         """The task being read."""
-        self._next_marker = 0.0
+        self._markers = Markers()
         self._worker = Worker(f"read {key}", self._read, lambda: host.notify(self), limit=4)
 
     def start(self) -> None:
@@ -227,9 +227,9 @@ class ReadOperator(Operator):
         metrics.read(now - task.first_t, now - task.t, batch.num_rows)
         cause = Message(None, None, task.t, task.first_t, now, 0, task.partition)
         self.give(batch, None, task.t, cause, task.partition)
-        if now >= self._next_marker:
-            self._next_marker = now + marks_every(self.host.latency)
-            self.on_marker(cause._replace(marker=True))
+        marker = self._markers.due(task.first_t, task.t, marks_every(self.host.latency))
+        if marker is not None:
+            self.on_marker(cause._replace(marker=True, first_t=marker))
 
     def on_rows(self, channel: Channel, message: Message) -> None:
         assert isinstance(message.batch, pa.RecordBatch)

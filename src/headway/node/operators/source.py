@@ -32,7 +32,7 @@ from headway.memory import Block, Layout, Rows
 from headway.node.message import Barrier, Message, Watermark
 from headway.node.operators.base import Head, Operator
 from headway.node.operators.host import Host, State
-from headway.node.operators.marks import marks_every
+from headway.node.operators.marks import Markers, marks_every
 from headway.node.ports import MAX_BYTES
 from headway.observe.misses import Spent
 from headway.scheduling.contexts import EARLIEST
@@ -90,7 +90,7 @@ class InlineOperator(Operator):
         """When the rows that a poll would bring began to wait."""
         self._blocked_since: float | None = None
         """Not None iff a poll waits for room downstream."""
-        self._next_marker = 0.0
+        self._markers = Markers()
         self._layouts = [Layout(p.schema, rows=host.rows_per_block) if _fills(p) else None for _, p in partitions]
         """Of each partition that fills blocks; None: it does not."""
         self._hands_on = False
@@ -254,9 +254,9 @@ class InlineOperator(Operator):
         if rows:
             self._width = (batch.nbytes if isinstance(batch, Block) else self._size(batch)) / rows
         self.give(batch, p, last, cause, number)
-        if now >= self._next_marker:
-            self._next_marker = now + marks_every(self.host.latency)
-            self.on_marker(cause._replace(marker=True))
+        marker = self._markers.due(first, last, marks_every(self.host.latency))
+        if marker is not None:
+            self.on_marker(cause._replace(marker=True, first_t=marker))
 
     def _event_time(self, batch: Rows) -> int | None:
         """The event time of the last row, which is near the highest: good enough for how urgent the rows are."""
