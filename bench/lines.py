@@ -64,6 +64,15 @@ def read_lines(folder: Path) -> list[Line]:
     return [tuple(flat(row)) for file in files for row in pickle.loads(file.read_bytes())]
 
 
+def lines_of(text: str) -> list[Line]:
+    """Lines of numbers, their fields apart by tabs: what a peer wrote."""
+    return [tuple(_number(field) for field in line.split("\t")) for line in text.splitlines()]
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text or "e" in text.lower() else int(text)
+
+
 def windows(lines: list[Line]) -> tuple[dict[tuple[int, int], Any], bool]:
     """Results of (window start, window end, key, value) by (window start, key), and whether every key came once."""
     found = {(start, key): value for start, _, key, value in lines}

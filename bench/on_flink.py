@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,16 +23,16 @@ import pyarrow as pa
 
 from bench.flink import gateway as java
 from bench.flink.install import VERSION
-from bench.lines import Line
+from bench.lags import SAMPLES_PER_S, watch
+from bench.lines import lines_of
 from bench.on_spark import summary
-from bench.search import BEHIND, Trial
+from bench.search import Trial
 from bench.workload import RingWorkload
 
 PARALLELISM = 2
 WARM_UP = 6.0
 SETTLE = 0.5
 ALONE_SECONDS = 4.0
-SAMPLES_PER_S = 20
 SETTINGS = {
     "pipeline.object-reuse": "true",
     "pipeline.auto-watermark-interval": "10 ms",
@@ -142,22 +143,17 @@ class OnFlink:
         finally:
             for one in running:
                 one.cancel().get()
-        written = [_lines(self._jvm.bench.Results.lines(number)) for number in range(self._queries)]
+        written = [lines_of(self._jvm.bench.Results.lines(number)) for number in range(self._queries)]
         trial.correct = all(self._workload.correct(lines, t0_us, rate) for lines in written if lines)
         return trial
 
     def _observe(self, rate: int, t0_us: int, seconds: float) -> Trial:
         time.sleep(max(0.0, t0_us / 1e6 - time.time()) + WARM_UP)
-        began, before = time.time(), self._emitted()
-        lags: list[float] = []
-        while time.time() < began + seconds and not (lags and lags[-1] > BEHIND * 1000):
-            lags.append(self._jvm.bench.Results.lagMicros() / 1000)
-            time.sleep(1 / SAMPLES_PER_S)
-        cut = lags[-1] > BEHIND * 1000
-        took, rows = time.time() - began, self._emitted() - before
-        early, late = np.median(lags[: max(1, len(lags) // 2)]), np.median(lags[-len(lags) // 4 :])
-        followed = rows / took > 0.95 * rate * self._queries and late <= 1.2 * early + 500.0 and not cut
-        return Trial(rate, rows / took, rows, took, bool(followed), self._latency(lags, seconds), False, cut)
+        trial, lags = watch(rate, self._queries, seconds, self._emitted, self._lag_ms)
+        return replace(trial, latency_ms=self._latency(lags, seconds))
+
+    def _lag_ms(self) -> float:
+        return float(self._jvm.bench.Results.lagMicros()) / 1000
 
     def _latency(self, lags: list[float], seconds: float) -> dict[str, float]:
         markers = np.array(_markers(self._jvm.bench.LatencyReporter.shown(), int(seconds * SAMPLES_PER_S)))
@@ -174,14 +170,6 @@ def _bytes(ring: pa.Table) -> bytes:
     """As the Java source reads it: the number of rows, then the columns, all 64 bits, the most significant first."""
     columns = [column.to_numpy().view(np.int64).astype(">i8").tobytes() for column in ring.columns]
     return struct.pack(">q", ring.num_rows) + b"".join(columns)
-
-
-def _lines(text: str) -> list[Line]:
-    return [tuple(_number(field) for field in line.split("\t")) for line in text.splitlines()]
-
-
-def _number(text: str) -> int | float:
-    return float(text) if "." in text or "E" in text else int(text)
 
 
 def _markers(text: str, last: int) -> list[float]:
