@@ -6,6 +6,8 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,14 +16,14 @@ from bench.report import Result, append, write
 from bench.search import measure
 from bench.workload import Workload
 
-SYSTEMS = ("headway", "spark", "flink")
+SYSTEMS = ("headway", "spark", "flink", "bytewax", "pathway")
 
 
 def add_arguments(parser: argparse.ArgumentParser, workload: type[Workload]) -> None:
     parser.add_argument("--queries", type=int, default=1)
     parser.add_argument("--rate", default="max", help="rows/s per query, or max")
     parser.add_argument("--seconds", type=float, default=20.0, help="length of the measured runs")
-    parser.add_argument("--against", default="", help=f"peers to run too, by commas: {', '.join(SYSTEMS[1:])}")
+    parser.add_argument("--against", default="", help=f"peers to run too, by commas: {', '.join(able(workload)[1:])}")
     parser.add_argument("--json", help="file to append results to")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--system", choices=SYSTEMS, help=argparse.SUPPRESS)
@@ -34,14 +36,22 @@ def main(options: argparse.Namespace, workload: type[Workload]) -> None:
     if options.system is not None:
         write([_measure(options, workload)], options.json)
         return
-    peers = peers_of(options, SYSTEMS[1:])
+    peers = peers_of(options, able(workload)[1:], workload.left_out)
     told = {name: getattr(options, name) for name in ("queries", "rate", "seconds", "seed", *workload.settings)}
     compare([in_process(workload.name, name, told, options.json) for name in ["headway", *peers]])
 
 
-def peers_of(options: argparse.Namespace, known: tuple[str, ...]) -> list[str]:
-    """The peers that were asked for."""
+def able(workload: type[Workload]) -> tuple[str, ...]:
+    """The systems that run a workload."""
+    return tuple(name for name in SYSTEMS if name in workload.first_guess)
+
+
+def peers_of(options: argparse.Namespace, known: tuple[str, ...], left_out: Mapping[str, str] = {}) -> list[str]:
+    """The peers that were asked for; `left_out` has those that do not run this workload, and why."""
     peers = [name for name in options.against.split(",") if name]
+    for name in peers:
+        if name in left_out:
+            sys.exit(f"{name} does not run this: {left_out[name]}; there are: {', '.join(known)}")
     unknown = set(peers) - set(known)
     if unknown:
         sys.exit(f"unknown peer {', '.join(sorted(unknown))}; there are: {', '.join(known)}")
@@ -63,17 +73,7 @@ def in_process(benchmark: str, system: str, told: dict[str, Any], path: str | No
 
 def system(name: str) -> Any:
     """The class that runs workloads on a system; a peer's libraries are imported only where it runs."""
-    if name == "headway":
-        from bench.on_headway import OnHeadway
-
-        return OnHeadway
-    if name == "spark":
-        from bench.on_spark import OnSpark
-
-        return OnSpark
-    from bench.on_flink import OnFlink
-
-    return OnFlink
+    return getattr(import_module(f"bench.on_{name}"), f"On{name.capitalize()}")
 
 
 def _measure(options: argparse.Namespace, workload: type[Workload]) -> Result:

@@ -12,6 +12,7 @@ from pyspark.sql.datasource import DataSource
 
 import headway
 from bench.flink.job import FlinkJob
+from bench.libraries.job import LibraryJob
 from bench.lines import Line
 
 
@@ -29,7 +30,9 @@ class Workload(ABC):
     """Events show in results as soon as they can, not when a window ends: then results are timed too."""
     window_us: int = 0
     first_guess: dict[str, int]
-    """By system: rows/s to try first."""
+    """By system that can run it: rows/s to try first."""
+    left_out: ClassVar[dict[str, str]] = {}
+    """By system that does not run it: why."""
 
     def __init__(self, seed: int, **told: int) -> None:
         self.seed = seed
@@ -87,3 +90,7 @@ class RingWorkload(Workload):
     @abstractmethod
     def flink(self) -> FlinkJob:
         """The same query for Flink."""
+
+    def library(self) -> LibraryJob:
+        """The same for peers that are Python libraries; `bench.<workload>.on_<peer>` has their form of the query."""
+        return LibraryJob(self.ring(), self.window_us)

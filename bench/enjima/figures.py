@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 from bench import race
 from bench.cameo.results import CameoResult
 from bench.enjima import plots, sensitivity, table2
-from bench.enjima.jobs import PER_QUERY, mixed, paper_rate, queries, steps
+from bench.enjima.jobs import PER_QUERY, WORKLOADS, mixed, paper_rate, queries, steps
 from bench.enjima.trials import FULL, MODES, POLICIES, TQ, Choice, EnjimaResult, Trials
 
 COUNTS = (1, 2, 4, 6, 8, 10)
 SIX = 6
-PEERS = ("headway", "spark", "flink")
 Run = Callable[[Trials, Sequence[Choice]], None]
 Draw = Callable[[list[CameoResult], str], None]
 
@@ -62,13 +61,13 @@ def fig6c(trials: Trials, choices: Sequence[Choice]) -> None:
 
 
 def _peers(name: str) -> Run:
-    """Every system in a process of its own, one to ten queries at the paper's rate."""
+    """Every system that can, in a process of its own, one to ten queries at the paper's rate."""
 
     def run(trials: Trials, choices: Sequence[Choice]) -> None:
         rate = paper_rate(name, trials.capacity(name))
         trials.close()
         for count in COUNTS:
-            for system in PEERS:
+            for system in race.able(WORKLOADS[name]):
                 told = {"queries": count, "rate": rate, "seconds": trials.seconds, "seed": 1}
                 result = race.in_process(name, system, told)
                 fields = asdict(result) | {"workload": trials.workload}

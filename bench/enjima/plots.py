@@ -12,7 +12,7 @@ from bench.enjima.trials import label
 COLOURS = {
     "enjima": "#1b6ca8", "fcfs": "#d1495b", "ml": "#edae49", "mc": "#66a182", "rr": "#8d6a9f", "hr": "#7a5c3e",
     "llf": "#7fb3d5", "TQ": "#333333", "SQ": "#999999", "TM": "#cc7722", "headway": "#1b6ca8", "spark": "#e25a1c",
-    "flink": "#b5179e",
+    "flink": "#b5179e", "bytewax": "#c9a400", "pathway": "#2a9d8f",
 }  # fmt: skip
 
 

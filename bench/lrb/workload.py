@@ -119,6 +119,12 @@ class Lrb(RingWorkload):
         "minutes": (60, "length of the simulation that is replayed"),
     }
     first_guess = {"headway": 4_000_000, "spark": 200_000, "flink": 400_000}  # noqa: RUF012
+    left_out = {  # noqa: RUF012
+        "bytewax": "a toll takes windows over the results of windows, and event time, which Bytewax counts for each "
+        "key, does not go from one window operator to the next",
+        "pathway": "a toll takes windows over the results of windows, and joins of them, which Pathway would compute "
+        "anew for every change that a row makes to the first of them, or hold back by a delay for each",
+    }
 
     def __init__(self, seed: int, **told: int) -> None:
         super().__init__(seed, **told)

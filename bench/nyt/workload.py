@@ -11,16 +11,14 @@ from pyspark.sql import functions as F
 
 from bench.answers import right
 from bench.flink.job import FlinkJob, micros
+from bench.libraries.job import LibraryJob
 from bench.lines import Line
 from bench.numbered import TIME, NumberedSource, Pace
+from bench.nyt.cells import CELLS, EAST_STEP, NORTH, SOUTH_STEP, WEST
 from bench.nyt.trips import PLACES, RING, VTS, trips
 from bench.ring import RingPartition, occurrences
 from bench.workload import RingWorkload
 
-WEST, NORTH = -74.913585, 41.474937
-"""The centre of the cell in the corner."""
-EAST_STEP, SOUTH_STEP = 0.002993, 0.002245778
-CELLS = 600
 READ = ("vendor_id", "trip_distance", *PLACES)
 
 
@@ -77,7 +75,9 @@ class Nyt(RingWorkload):
     name = "nyt"
     source = NytSource
     settings = {"window": (2, "seconds of a window")}  # noqa: RUF012
-    first_guess = {"headway": 16_000_000, "spark": 2_000_000, "flink": 2_000_000}  # noqa: RUF012
+    first_guess = {  # noqa: RUF012
+        "headway": 16_000_000, "spark": 2_000_000, "flink": 2_000_000, "bytewax": 300_000, "pathway": 300_000,
+    }  # fmt: skip
 
     def __init__(self, seed: int, **told: int) -> None:
         super().__init__(seed, **told)
@@ -108,6 +108,9 @@ class Nyt(RingWorkload):
         )
         kept = "SELECT event_time, cell, trip_distance FROM mapped WHERE cell > 0 AND dropoff > 0"
         return FlinkJob(self.ring(), query, {"mapped": mapped, "kept": kept})
+
+    def library(self) -> LibraryJob:
+        return LibraryJob(self.ring(), self.window_us, {"vendor": VTS})
 
     def exact(self, t0_us: int, rate: int | str, until_us: int) -> dict[tuple[int, int], tuple[int, float]]:
         """The results of all windows that end by `until_us`, from the definition of the trips alone."""

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from bench.answers import right
 from bench.flink.job import FlinkJob, micros
+from bench.libraries.job import LibraryJob
 from bench.lines import Line, windows
 from bench.numbered import Pace
 from bench.ring import occurrences
@@ -70,7 +71,9 @@ class Ysb(RingWorkload):
     source = YsbSource
     settings = {"drift": (0, "seconds after which two of three events are views instead of one, and back; 0: never")}  # noqa: RUF012
     window_us = WINDOW_US
-    first_guess = {"headway": 64_000_000, "spark": 4_000_000, "flink": 4_000_000}  # noqa: RUF012
+    first_guess = {  # noqa: RUF012
+        "headway": 64_000_000, "spark": 4_000_000, "flink": 4_000_000, "bytewax": 300_000, "pathway": 400_000,
+    }  # fmt: skip
 
     def open(self, spark: SparkSession) -> None:
         super().open(spark)
@@ -112,6 +115,9 @@ class Ysb(RingWorkload):
             "seen, DESCRIPTOR(event_time), INTERVAL '10' SECOND)) GROUP BY window_start, window_end, campaign_id"
         )
         return FlinkJob(self.ring(), query, {"seen": seen}, {"campaign_of": self._campaigns})
+
+    def library(self) -> LibraryJob:
+        return LibraryJob(self.ring(), self.window_us, {"campaigns": self._campaigns})
 
     def correct(self, lines: list[Line], t0_us: int, rate: int | str) -> bool:
         return right(*windows(lines), lambda until: exact(t0_us, rate, until, self.seed, self.told["drift"]), WINDOW_US)

@@ -1,0 +1,1 @@
+"""Peers that are Python libraries: what runs inside their own environments, with numpy and the library alone."""
