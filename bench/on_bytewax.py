@@ -1,6 +1,6 @@
 """A workload on Bytewax: its windowing operators over rows that are tuples, in two processes of one worker each.
 
-1. Processes beat threads: what a dataflow does is Python, and workers of one process take turns at it.
+1. Processes, not threads: what a dataflow does is Python, and workers of one process would take turns at it.
 2. An event's latency is the time from when it was due until the window operator takes it, so that it includes how far
    the source lags. Marked rows tell, one in every fifty milliseconds of each source's schedule.
 3. There is no recovery store, hence nothing is written but results.
