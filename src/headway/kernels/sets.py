@@ -2,7 +2,7 @@
 
 1. The values are in one table of machine code, with the number of their group; a settled table of partials has the
    number, the sizes, and empty lists. So what comes has a cost, and what is there has none.
-2. For checkpoints they become lists again, each in the order in which its values came.
+2. For checkpoints they become lists again, in no order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from headway.kernels.keys import flatten
 from headway.kernels.partials import NUMBER, Partials, size_of
 
 Ints = npt.NDArray[np.int64]
-_FEWEST = 1 << 10
+_FEWEST = 1 << 11
+_MOVES = 8
+"""Places of a table that is too small which are looked at for every pair that is added: it has two for each for which
+the larger one has room."""
 
 
 class Sets:
@@ -103,34 +106,40 @@ def _typed(values: Ints, kind: pa.DataType) -> pa.Array:
 
 
 class Seen:
-    """Pairs of a group's number and a value, each once, in the order in which they came."""
+    """Pairs of a group's number and a value, each once.
+
+    They are in a table by hash, of at least twice as many places. When it is too small, they move to one of twice the
+    size, some with every call: to move millions at once would stop the node for a tenth of a second. Until all have
+    moved, a pair may be in either table.
+    """
 
     def __init__(self) -> None:
         self._clear()
 
     def _clear(self) -> None:
-        self._groups, self._values = np.empty(_FEWEST, np.int64), np.empty(_FEWEST, np.int64)
+        self._table = _places(_FEWEST)
         self._count = 0
-        self._table = np.full(2 * _FEWEST, -1, np.int32)
+        self._old, self._moved = _places(0), 0
+        """The smaller table, empty iff all have moved, and how many of its places have been looked at."""
         self._dead = np.empty(0, np.int64)
         """Numbers of groups that have ended, whose pairs are still here."""
 
     @property
     def bytes(self) -> int:
-        return self._groups.nbytes + self._values.nbytes + self._table.nbytes
+        return self._table.nbytes + self._old.nbytes
 
     def add(self, groups: Ints, values: Ints) -> npt.NDArray[np.bool_]:
         """Which of the pairs were not there; now they are."""
-        self._grow(self._count + len(values))
+        self._make_room(len(values))
         fresh = np.zeros(len(values), np.bool_)
-        self._count = _insert(self._table, self._groups, self._values, self._count, groups, values, fresh)
+        self._count += _insert(self._table, self._old, groups, values, fresh)
         return fresh
 
     def of(self, numbers: Ints) -> tuple[Ints, Ints]:
         """The values of these groups: the offsets of a list each, and all values."""
-        groups, values = self._groups[: self._count], self._values[: self._count]
+        groups, values = self._pairs()
         if len(numbers) == 1 and not len(self._dead):
-            return np.array([0, self._count]), values.copy()
+            return np.array([0, self._count]), values
         places = np.full(max(int(numbers.max(initial=0)), int(groups.max(initial=0))) + 1, len(numbers))
         places[numbers] = np.arange(len(numbers))
         owners = places[groups]
@@ -138,64 +147,82 @@ class Seen:
         offsets = np.searchsorted(owners[order], np.arange(len(numbers) + 1))
         return offsets, values[order[: offsets[-1]]]
 
+    def _pairs(self) -> tuple[Ints, Ints]:
+        """All groups and values."""
+        self._move(len(self._old))
+        there = self._table[self._table[:, 0] > 0]
+        return there[:, 0] - 1, there[:, 1].copy()
+
     def forget(self, numbers: Ints) -> None:
         """These groups have ended."""
         self._dead = np.union1d(self._dead, numbers)
-        alive = ~np.isin(self._groups[: self._count], self._dead)
+        groups, values = self._pairs()
+        alive = ~np.isin(groups, self._dead)
         if 2 * np.count_nonzero(alive) < self._count:
-            groups, values = self._groups[: self._count][alive], self._values[: self._count][alive]
             self._clear()
-            self.add(groups, values)
+            self.add(groups[alive], values[alive])
 
-    def _grow(self, count: int) -> None:
-        room = len(self._values)
-        if count <= room:
+    def _make_room(self, more: int) -> None:
+        """For so many pairs, if all of them are new."""
+        self._move(_MOVES * more + _FEWEST)
+        wanted = 2 * (self._count + more)
+        if wanted <= len(self._table):
             return
-        while room < count:
-            room *= 2
-        for name in ("_groups", "_values"):
-            longer = np.empty(room, np.int64)
-            longer[: self._count] = getattr(self, name)[: self._count]
-            setattr(self, name, longer)
-        self._table = np.full(2 * room, -1, np.int32)
-        _index(self._table, self._groups, self._values, self._count)
+        self._move(len(self._old))
+        self._old, self._moved = self._table, 0
+        self._table = _places(max(2 * len(self._table), 1 << (wanted - 1).bit_length()))
+
+    def _move(self, most: int) -> None:
+        """Move what is in so many places of the smaller table."""
+        until = min(self._moved + most, len(self._old))
+        _insert_all(self._table, self._old[self._moved : until])
+        self._moved = until
+        if until == len(self._old):
+            self._old, self._moved = _places(0), 0
+
+
+def _places(count: int) -> Ints:
+    """A table of empty places: a group's number, one more than it is, and a value."""
+    return np.zeros((count, 2), np.int64)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _slot(table: Any, groups: Ints, values: Ints, group: int, value: int) -> Any:
-    """Where the table has a pair, or has room for it (-1)."""
+def _slot(table: Any, group: int, value: int) -> Any:
+    """Where the table has a pair, or has room for it (a group of 0)."""
     mask = len(table) - 1
     # The upper bits of a product depend on all bits of its factors.
     mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(group) * np.uint64(0xD6E8FEB86659FD93)
     slot = np.int64(mixed >> np.uint64(32)) & mask
-    while table[slot] >= 0 and (values[table[slot]] != value or groups[table[slot]] != group):
+    while table[slot, 0] > 0 and (table[slot, 1] != value or table[slot, 0] != group):
         slot = (slot + 1) & mask
     return slot
 
 
 @numba.njit(  # type: ignore[untyped-decorator]
-    numba.int64(
-        numba.int32[::1], numba.int64[::1], numba.int64[::1], numba.int64, numba.int64[::1], numba.int64[::1],
-        numba.boolean[::1]
-    ),
+    numba.int64(numba.int64[:, ::1], numba.int64[:, ::1], numba.int64[::1], numba.int64[::1], numba.boolean[::1]),
     nogil=True,
     cache=True,
-)  # fmt: skip
-def _insert(table: Any, groups: Ints, values: Ints, count: int, new_groups: Ints, new_values: Ints, fresh: Any) -> int:
-    for row in range(len(new_values)):
-        slot = _slot(table, groups, values, new_groups[row], new_values[row])
-        if table[slot] < 0:
-            table[slot] = count
-            groups[count], values[count] = new_groups[row], new_values[row]
-            count += 1
+)
+def _insert(table: Any, old: Any, groups: Ints, values: Ints, fresh: Any) -> int:
+    """Put pairs into a table that are in neither of the two; gives how many."""
+    count = 0
+    for row in range(len(values)):
+        group, value = groups[row] + 1, values[row]
+        slot = _slot(table, group, value)
+        if table[slot, 0] == 0 and (len(old) == 0 or old[_slot(old, group, value), 0] == 0):
+            table[slot, 0], table[slot, 1] = group, value
             fresh[row] = True
+            count += 1
     return count
 
 
 @numba.njit(  # type: ignore[untyped-decorator]
-    numba.void(numba.int32[::1], numba.int64[::1], numba.int64[::1], numba.int64), nogil=True, cache=True
+    numba.void(numba.int64[:, ::1], numba.int64[:, ::1]), nogil=True, cache=True
 )
-def _index(table: Any, groups: Ints, values: Ints, count: int) -> None:
-    """Fill an empty table with pairs that are all different."""
-    for row in range(count):
-        table[_slot(table, groups, values, groups[row], values[row])] = row
+def _insert_all(table: Any, places: Any) -> None:
+    """Put what is in places of another table into this one."""
+    for at in range(len(places)):
+        group, value = places[at, 0], places[at, 1]
+        if group > 0:
+            slot = _slot(table, group, value)
+            table[slot, 0], table[slot, 1] = group, value
