@@ -229,10 +229,9 @@ class InlineOperator(Operator):
 
     def _most_rows(self, layout: Layout | None) -> int:
         """As many rows as there is room for, downstream and in a block."""
-        if layout is None:
-            most = worth_reading([port.row_cost() for port in self.ports])
-        else:
-            most = min(MAX_ROWS, layout.capacity)
+        most = worth_reading([port.row_cost() for port in self.ports])
+        if layout is not None:
+            most = min(most, layout.capacity)
         if not self._width:
             return most
         free = MAX_BYTES
