@@ -1,4 +1,4 @@
-"""State of one's own for the query that SQL cannot write for a stream: an auction's highest bid, told when it ends."""
+"""State of one's own for what SQL cannot write for a stream: an auction's highest bid, told when it ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pyspark.sql.streaming import StatefulProcessor
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-RESULT = "auction bigint, expires_us bigint, bidder bigint, price bigint, at_us bigint"
+RESULT = "auction bigint, seller bigint, category bigint, expires_us bigint, bidder bigint, price bigint, at_us bigint"
+NAMES = [column.split()[0] for column in RESULT.split(", ")]
 
 
 class Winning(StatefulProcessor):
@@ -21,7 +22,7 @@ class Winning(StatefulProcessor):
 
     def init(self, handle: Any) -> None:
         self._handle = handle
-        self._open = handle.getValueState("open", "opened_us bigint, expires_us bigint")
+        self._open = handle.getValueState("open", "opened_us bigint, expires_us bigint, seller bigint, category bigint")
         self._best = handle.getValueState("best", "price bigint, at_us bigint, bidder bigint")
         self._early = handle.getListState("early", "price bigint, at_us bigint, bidder bigint")
 
@@ -32,7 +33,7 @@ class Winning(StatefulProcessor):
             if row.expires_us is None:
                 bids.append((row.price, row.at_us, row.bidder))
             else:
-                open_ = (row.at_us, row.expires_us)
+                open_ = (row.at_us, row.expires_us, row.seller, row.category)
                 self._open.update(open_)
                 self._handle.registerTimer(row.expires_us // 1000 + 1)
                 bids += [tuple(bid) for bid in self._early.get()]
@@ -40,7 +41,7 @@ class Winning(StatefulProcessor):
         if open_ is None:
             self._early.appendList(bids)
         else:
-            self._compare(bids, *open_)
+            self._compare(bids, *open_[:2])
         return iter(())
 
     def _compare(self, bids: list[Any], opened: int, expires: int) -> None:
@@ -50,12 +51,12 @@ class Winning(StatefulProcessor):
             self._best.update(max(valid if before is None else [tuple(before), *valid], key=lambda b: (b[0], -b[1])))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
-        best, (_, expires) = self._best.get(), self._open.get()
+        best, (_, expires, seller, category) = self._best.get(), self._open.get()
         for state in (self._open, self._best, self._early):
             state.clear()
         if best is not None:
             price, at, bidder = best
-            yield Row(auction=key[0], expires_us=expires, bidder=bidder, price=price, at_us=at)
+            yield Row(**dict(zip(NAMES, (key[0], seller, category, expires, bidder, price, at), strict=True)))
 
     def close(self) -> None:
         pass
