@@ -90,13 +90,15 @@ def _width(type_: pa.DataType) -> int:
 class Block:
     """See the module. The one who fills it sets `num_rows`."""
 
-    __slots__ = ("_area", "columns", "layout", "num_rows")
+    __slots__ = ("_area", "columns", "layout", "num_rows", "shown")
 
     def __init__(self, layout: Layout, area: Area) -> None:
         self._area = area
         self.layout = layout
         self.columns = layout.columns(area)
         self.num_rows = 0
+        self.shown = False
+        """True iff Arrow columns were made of it, which somebody may have kept."""
 
     @property
     def nbytes(self) -> int:
@@ -117,6 +119,7 @@ class Block:
 
     def record_batch(self) -> pa.RecordBatch:
         """The rows as Arrow columns, without a copy."""
+        self.shown = True
         rows, layout, keeper = self.num_rows, self.layout, self._area.keeper
         arrays = [
             pa.Array.from_buffers(type_, rows, [None, pa.foreign_buffer(self.address(i), rows * width, keeper)], 0)

@@ -199,7 +199,9 @@ class InlineOperator(Operator):
             return Polled(block.packed(memory).record_batch(), first, last)
         until = self.host.now() + self.host.burst()
         while block.num_rows == most and partition.backlog(now) > 0 and self._absorbed(block, filled, now, until):
-            block = layout.block(memory)
+            if block.shown:
+                block = layout.block(memory)
+            # Else it is filled again: with another one, the two would not fit into the processor's cache.
             filled = partition.fill(block.columns, most, now)  # type: ignore[attr-defined]
             assert filled is not None, "there was a backlog"
             block.num_rows, _, last = filled
