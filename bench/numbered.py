@@ -83,8 +83,7 @@ def times(first: int, step: int, start_us: int, rate: int, column: Any) -> None:
         row = 0
         while row < rows:
             run = min((rate - rest + rest_step - 1) // rest_step, rows - row)
-            for i in range(row, row + run):
-                column[i] = at
+            column[row : row + run] = at
             row += run
             rest += run * rest_step - rate
             at += 1

@@ -4,14 +4,15 @@
    One cache line has all of a small group.
 2. A window is held by its start.
 3. Streams come window by window, and most queries have at most one more key: the dense index then gives the group by
-   position, window by window; whatever it does not know is looked up by hash.
+   position, window by window; whatever it does not know is looked up by hash. A position is the key's value, or, of a
+   column of a static table, the row's place there: several may be of one group.
 4. Where groups are so many that each is a wait for memory, the hashes of some hundred rows are computed first, and the
    memory is asked for while others are computed: what comes then finds it in the cache.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.dataflow.expr import Column
 from headway.dataflow.graph import AggCall, Aggregate
@@ -27,7 +28,8 @@ class AggregationPlan:
     """Which cells a group has. `states[a][j]` is the cell of state column j of aggregate a.
 
     `windows` has for every key the length of its windows, 0 where it is none. `dense_key` is the key that the dense
-    index is by: -1 if the window is the only key, None if there is no such index.
+    index is by: -1 if the window is the only key, None if there is no such index. `places`: how many places of a static
+    table it is by, instead of the key's value, if that is not 0.
     """
 
     keys: int
@@ -36,6 +38,7 @@ class AggregationPlan:
     states: tuple[tuple[int, ...], ...]
     dense_key: int | None
     windows: tuple[int, ...]
+    places: int = 0
 
     @property
     def key_cells(self) -> int:
@@ -102,7 +105,7 @@ def _key(key: Column, emitter: Emitter, scope: Scope) -> Value | Struct:
         bits = f"bits_f64(normal({value.code}))" if storage(key.type) == "f64" else f"bits_f32(normal({value.code}))"
         return Value(emitter.let(bits), value.null)
     if isinstance(value, Value):
-        return Value(emitter.let(f"i64({value.code})"), value.null)
+        return replace(value, code=emitter.let(f"i64({value.code})"))
     return value
 
 
@@ -152,7 +155,9 @@ def _plan(aggregate: Aggregate, keys: list[Value | Struct], updates: list[_Updat
         len(keys) - len(others) <= 1 and len(others) <= 1 and not any(is_float(aggregate.keys[i].type) for i in others)
     )
     dense_key = (others[0] if others else -1) if dense and keys else None
-    return AggregationPlan(len(keys), null_cell, seen_cell, tuple(states), dense_key, windows)
+    other = keys[others[0]] if dense and others else None
+    places = other.places if isinstance(other, Value) and other.places <= layout.DENSE_KEYS else 0
+    return AggregationPlan(len(keys), null_cell, seen_cell, tuple(states), dense_key, windows, places)
 
 
 def _some_null(keys: list[Value | Struct]) -> bool:
@@ -238,8 +243,7 @@ def _write_dense(
     """Ask the dense index: its way for the window, its place for the other key."""
     window = next((i for i, key in enumerate(keys) if isinstance(key, Struct)), None)
     emitter.line(f"{group} = place_{group} = i64(-1)")
-    key = f"{parts[plan.dense_key]} - key_low" if plan.dense_key is not None and plan.dense_key >= 0 else "i64(0)"
-    position = emitter.let(key, "d")
+    position = emitter.let(_position(keys, parts, plan), "d")
     condition = f"below({position}, key_range)" + ("" if nulls == "i64(0)" else f" and {nulls} == 0")
     with emitter.block(f"if {condition}:"):
         if window is None:
@@ -253,6 +257,16 @@ def _write_dense(
                 emitter.line("fill(dense + 4 * way * key_range, key_range)")
             emitter.line(f"place_{group} = way * key_range + {position}")
         emitter.line(f"{group} = load_i32(dense, place_{group})")
+
+
+def _position(keys: list[Value | Struct], parts: list[str], plan: AggregationPlan) -> str:
+    """Source of the place of a row's key in the dense index."""
+    if plan.dense_key is None or plan.dense_key < 0:
+        return "i64(0)"
+    key = keys[plan.dense_key]
+    if plan.places and isinstance(key, Value) and key.place is not None:
+        return key.place
+    return f"{parts[plan.dense_key]} - key_low"
 
 
 def _write_probe(

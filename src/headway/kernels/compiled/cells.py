@@ -20,8 +20,6 @@ from headway.kernels.compiled.dealing import deal
 from headway.kernels.compiled.values import is_float
 
 _FIRST = 1024
-_DENSE = 1 << 16  # keys that the dense index may cover: 4 MB for all its ways
-
 _NEVER = 2**63 - 1
 
 Cells = npt.NDArray[np.int64]
@@ -48,6 +46,8 @@ class CellTable:
         self._first_end = _NEVER
         header[layout.WAY_STARTS] = self._ways.ctypes.data
         self._resize(_FIRST)
+        if plan.places:
+            self._index(0, plan.places)
 
     @property
     def groups(self) -> int:
@@ -73,7 +73,8 @@ class CellTable:
 
     def examine(self) -> None:
         """Set the dense index up for the keys seen, each time there are twice as many groups as before."""
-        if self._plan.dense_key is None or self.groups < 2 * self._examined or not self.groups:
+        plan = self._plan
+        if plan.dense_key is None or plan.places or self.groups < 2 * self._examined or not self.groups:
             return
         self._examined = self.groups
         low, high = self._key_range()
@@ -81,7 +82,7 @@ class CellTable:
         header = self._header
         if low >= header[layout.KEY_LOW] and high < header[layout.KEY_LOW] + header[layout.KEY_RANGE]:
             return
-        if span <= _DENSE:
+        if span <= layout.DENSE_KEYS:
             # Room on both sides, so that a key slightly out of the range does not set the index up again.
             self._index(low - span // 2 if span > 1 else low, 2 * span if span > 1 else 1)
 

@@ -28,6 +28,7 @@ FIXED = 17  # then 3 per input column: data, validity, bit offset; then 2 per ou
 BLOCK = 2048  # rows that a kernel takes at a time, so that columns stay in the first-level cache between its passes
 PART = 512  # rows whose groups are asked for ahead: with more, the first would have left the cache again
 FAR = 8192  # groups: more than that are not in the second-level cache
+DENSE_KEYS = 1 << 16  # keys that the dense index may cover: 4 MB for all its ways
 WAYS = 16  # windows that the dense index knows at a time, a power of two
 NO_TIME = -(1 << 63)
 

@@ -82,7 +82,7 @@ def _column(table: StaticTable, index: Index, at: int, row: str, missing: str, e
         null = "False"
         if valid is not None:
             null = emitter.let(f"load_u8({emitter.parameters.array(valid)}, {row}) == 0")
-        return Value(emitter.let(code), emitter.let(either(missing, null)))
+        return Value(emitter.let(code), emitter.let(either(missing, null)), row, index.size)
 
     return Ref(lambda: emitter.once((index, at), load))
 

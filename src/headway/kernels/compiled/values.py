@@ -32,10 +32,13 @@ class NotCompilable(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """A scalar: its source, and the source of "it is null"; where that is true, the value is anything."""
+    """A scalar: its source, and the source of "it is null"; where that is true, the value is anything. `place`, if it is
+    known, is the source of a number that the value depends on alone, from 0 to below `places`."""
 
     code: str
     null: str = "False"
+    place: str | None = None
+    places: int = 0
 
 
 @dataclass(frozen=True)
