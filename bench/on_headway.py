@@ -20,8 +20,8 @@ SETTLE_PER_QUERY = 0.5
 """The first event is due when all queries run."""
 FOLLOWED, CAUGHT_UP = 0.98, 0.1
 """A rate is followed if so much of it was read, and less than so many seconds of it wait at the end."""
-LOOKS = 0.5
-"""Seconds from one look at the backlog to the next."""
+LOOKS = 4.0
+"""Seconds from one look at the backlog to the next: this process needs a core for it that a node has."""
 
 
 class OnHeadway:
@@ -121,4 +121,4 @@ def _totals(running: list[Any]) -> QueryMetrics:
 
 
 def _backlog(running: list[Any]) -> int:
-    return sum(one.lastProgress["headway"]["backlogRows"] for one in running if one.lastProgress)
+    return sum(last["headway"]["backlogRows"] for last in [one.lastProgress for one in running] if last)

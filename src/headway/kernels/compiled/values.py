@@ -32,8 +32,8 @@ class NotCompilable(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """A scalar: its source, and the source of "it is null"; where that is true, the value is anything. `place`, if it is
-    known, is the source of a number that the value depends on alone, from 0 to below `places`."""
+    """A scalar: its source, and the source of "it is null"; where that is true, the value is anything. `place`, if it
+    is known, is the source of a number that the value depends on alone, from 0 to below `places`."""
 
     code: str
     null: str = "False"
