@@ -293,6 +293,40 @@ def test_more_groups_than_the_cache_holds(nulls: bool, filtered: bool, present: 
     assert {(row["k0"], row["k1"]): row["a1_0"] for row in out.to_pylist()} == counted
 
 
+def joined_groups(how: str, sparse: bool) -> Chain:
+    """Windows and a column of a static table, whose values lie far apart, repeat, and may be null."""
+    keys = [5, -7, 0, 7, 100, 2**40] if sparse else [5, -7, 0, 7, 100]
+    values = pa.array([10**12, None, 10**12, -(10**12), 3, 3][: len(keys)], pa.int64())
+    table = pa.table({"k": pa.array(keys, pa.int64()), "v": values})
+    fields = (*SCHEMA, Field("k", LONG), Field("v", LONG))
+    join = StaticJoin(fields, SOURCE, StaticTable("t", table), (col("l"),), (Column(LONG, 0),), how)
+    present = Filter(fields, join, call("IsNotNull", BOOL, col("t")))
+    keyed = project([window(slide=10 * SECOND), Column(LONG, len(SCHEMA) + 1), col("i")], present)
+    aggs = [AggCall("count", (), LONG), over("sum", LONG, 2, INT)]
+    return aggregated([join, present, keyed], [0, 1], aggs, event=0)
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_groups_by_a_column_of_a_static_table(how: str, sparse: bool) -> None:
+    """Several rows of the table are of one group; windows leave in between, and come again."""
+    chain = joined_groups(how, sparse)
+    plan = shape_of(chain).without_nulls.aggregation
+    assert plan is not None and plan.places == (6 if sparse else 108)
+    batches = [batch(some_rows(300, seed)) for seed in range(12)]
+    pieces: list[list[pa.RecordBatch | None]] = []
+    for kernel in (compile_now(chain), InterpretedChain(chain)):
+        made = []
+        for number, data in enumerate(batches):
+            kernel.process(data)
+            if number % 3 == 2:
+                made.append(kernel.flush(None if number % 2 else 10 * SECOND))
+        pieces.append([*made, kernel.flush(None)])
+    compiled, interpreted = (results(chain, flushed) for flushed in pieces)
+    assert compiled == interpreted
+    assert len(compiled) > 20
+
+
 def test_one_group_without_keys() -> None:
     chain = aggregated(
         [project([col("d"), col("name")])], [], [over("max", DOUBLE, 0, DOUBLE), over("count", LONG, 1, STRING)]
