@@ -38,6 +38,8 @@ ALONE_SECONDS = 4.0
 OPENS_WITHIN, ENDS_WITHIN = 120.0, 20.0
 SHOWN = 2000
 """Characters of what a program that failed has said."""
+LATEST = 10.0
+"""Seconds from when the rows of a window have been read until its results are out, at most: some wait for late rows."""
 
 
 class Started:
@@ -52,9 +54,14 @@ class Started:
             ]
 
     def check(self) -> None:
-        """Raise if one of them has failed."""
-        if any(process.poll() for process in self._processes):
-            raise RuntimeError(f"the peer's program has failed: {self._said.read_text()[-SHOWN:]}")
+        """Raise if one of them has ended: none is to before it is told."""
+        if any(process.poll() is not None for process in self._processes):
+            raise self.failure("has failed")
+
+    def failure(self, what: str) -> RuntimeError:
+        """With what the program has said."""
+        said = self._said.read_text(errors="replace")[-SHOWN:].strip()
+        return RuntimeError(f"the peer's program {what}: {said or 'it does not say why'}")
 
     def wait(self) -> None:
         """Until they end by themselves, having been told to; not for long."""
@@ -109,29 +116,37 @@ class OnLibrary(ABC):
 
     def _alone(self) -> float:
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder, self._running(folder, 0, 1, 60.0) as running:
-            _, board, check = running
-            _begin(board, self.settle, check)
+            _, board, started = running
+            _begin(board, self.settle, started.check)
             time.sleep(self.settle + WARM_UP / 2)
             began, before = time.time(), board.rows()
             time.sleep(ALONE_SECONDS)
-            check()
+            started.check()
             return (board.rows() - before) / (time.time() - began)
 
     def run(self, rate: int, seconds: float) -> Trial:
         """All queries at `rate` each."""
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             longest = OPENS_WITHIN + WARM_UP + seconds + ENDS_WITHIN
-            with self._running(folder, rate, self._queries, longest) as (path, board, check):
-                t0_us = _begin(board, self.settle, check)
+            with self._running(folder, rate, self._queries, longest) as (path, board, started):
+                t0_us = _begin(board, self.settle, started.check)
                 time.sleep(self.settle + WARM_UP)
-                trial = _observed(board, check, rate, self._queries, seconds)
+                trial = _observed(board, started.check, rate, self._queries, seconds)
+                if not board.rows():
+                    raise started.failure("has read nothing")
             through = board.through_us()
             written = [self.written(path, query, through) for query in range(self._queries)]
-        trial.correct = all(self._workload.correct(lines, t0_us, rate) for lines in written if lines)
+        trial.correct = all(self._right(lines, t0_us, rate, through) for lines in written)
         return trial
 
+    def _right(self, lines: list[Line], t0_us: int, rate: int, through_us: int) -> bool:
+        """Whether a query's results are exact; there may be none until the first window's have to be out."""
+        if not lines:
+            return t0_us < through_us < t0_us + self._job.window_us + int(LATEST * 1e6)
+        return self._workload.correct(lines, t0_us, rate)
+
     @contextmanager
-    def _running(self, folder: str, rate: int, queries: int, longest: float) -> Iterator[tuple[Path, Board, Any]]:
+    def _running(self, folder: str, rate: int, queries: int, longest: float) -> Iterator[tuple[Path, Board, Started]]:
         """The program, from its start to its end; a rate of 0 measures the source."""
         path = Path(folder)
         told = {
@@ -152,7 +167,7 @@ class OnLibrary(ABC):
         command = [str(self._python), "-m", self.program, folder]
         started = Started(path, [[*command, str(n)] for n in range(self.processes)], self._environment())
         try:
-            yield path, board, started.check
+            yield path, board, started
         finally:
             board.end()
             started.wait()

@@ -3,7 +3,8 @@
 1. No Python runs for a row. The engine makes rows of arrays of numbers that a Python connector sends.
 2. An event takes effect when the commit that has it has gone through the query and all its results are out; latency is
    the time from when it was due until then, of events due every fifty milliseconds.
-3. Two threads need no licence key. Without a key, and without a monitoring server, Pathway sends no telemetry; neither
+3. A window is a group by its start: the engine's own windows cost several times as much.
+4. Two threads need no licence key. Without a key, and without a monitoring server, Pathway sends no telemetry; neither
    is inherited from the environment.
 """
 

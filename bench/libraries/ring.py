@@ -13,17 +13,22 @@ import pathway as pw  # type: ignore[import-not-found]
 from bench.libraries.share import UNPACED_ROWS_PER_US
 
 
-def looked_up(values: list[Any], at: Any) -> Any:
-    """The value at a position, as an expression; a join with a static table whose keys are the positions."""
-    return pw.declare_type(type(values[0]), pw.coalesce(tuple(values))[at])
+def looked_up(values: Any, at: Any) -> Any:
+    """The value at a position of an array of numbers, as an expression.
+
+    Of an array: to look into a tuple costs every row as much as the tuple is long.
+    """
+    # An element of an array of unknown dimensions may be an array to Pathway, hence the step over Any.
+    element = pw.declare_type(Any, pw.coalesce(values)[at])
+    return pw.declare_type(int if values.dtype.kind == "i" else float, element)
 
 
 class Ring:
     """`ring["name"]` is a column, and `ring.event_time` when a row is due, in microseconds."""
 
     def __init__(self, columns: dict[str, Any], t0_us: int, rate: int) -> None:
-        self._columns = {name: column.tolist() for name, column in columns.items()}
-        self._rows = len(next(iter(self._columns.values())))
+        self._columns = columns
+        self._rows = len(next(iter(columns.values())))
         self._t0 = t0_us
         self._rate = rate
 

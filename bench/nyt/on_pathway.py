@@ -27,17 +27,16 @@ def query(numbers: Any, ring: Ring, window_us: int, told: dict[str, Any]) -> Any
     asked = numbers.filter(ring["vendor_id"] == told["vendor"])
     long = asked.filter(ring["trip_distance"] > 1)
     mapped = long.select(
-        event_time=ring.event_time,
+        start=ring.event_time // window_us * window_us,
         trip_distance=ring["trip_distance"],
         cell=_cell(ring["pickup_longitude"], ring["pickup_latitude"]),
         dropoff=_cell(ring["dropoff_longitude"], ring["dropoff_latitude"]),
     )
     kept = mapped.filter((pw.this.cell > 0) & (pw.this.dropoff > 0))
-    windows = kept.windowby(pw.this.event_time, window=pw.temporal.tumbling(duration=window_us), instance=pw.this.cell)
-    return windows.reduce(
-        start=pw.this._pw_window_start,
-        end=pw.this._pw_window_end,
-        key=pw.this._pw_instance,
+    return kept.groupby(pw.this.start, pw.this.cell).reduce(
+        start=pw.this.start,
+        end=pw.this.start + window_us,
+        key=pw.this.cell,
         rows=pw.reducers.count(),
         distance=pw.reducers.avg(pw.this.trip_distance),
     )

@@ -238,11 +238,33 @@ def test_an_environment_that_fails_is_not_ready(tmp_path: Path, monkeypatch: pyt
     assert not list(tmp_path.glob("**/ready"))
 
 
-def test_what_a_failed_program_said_is_told(tmp_path: Path) -> None:
-    started = Started(tmp_path, [[sys.executable, "-c", "raise SystemExit('no such thing')"]], {})
+@pytest.mark.parametrize("program", ["raise SystemExit('no such thing')", "print('no such thing')"])
+def test_what_a_program_said_that_ended_early_is_told(program: str, tmp_path: Path) -> None:
+    started = Started(tmp_path, [[sys.executable, "-c", program]], {})
     started.wait()
     with pytest.raises(RuntimeError, match="no such thing"):
         started.check()
+
+
+def test_a_program_that_says_nothing_is_told_too(tmp_path: Path) -> None:
+    started = Started(tmp_path, [[sys.executable, "-c", ""]], {})
+    started.wait()
+    assert str(started.failure("has read nothing")).endswith("has read nothing: it does not say why")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "right"),
+    [
+        pytest.param(0, False, id="nothing was read"),
+        pytest.param(9, True, id="no window is over"),
+        pytest.param(21, False, id="a window is missing"),
+    ],
+)
+def test_a_run_without_results_is_right_as_long_as_none_has_to_be_there(seconds: int, right: bool) -> None:
+    bytewax = object.__new__(OnBytewax)
+    bytewax._workload = Ysb(3)
+    bytewax._job = bytewax._workload.library()
+    assert bytewax._right([], T0, RATE, T0 + seconds * 1_000_000) == right
 
 
 def test_peers_that_do_not_run_a_workload_are_refused_with_the_reason() -> None:
