@@ -312,7 +312,8 @@ def test_groups_by_a_column_of_a_static_table(how: str, sparse: bool) -> None:
     """Several rows of the table are of one group; windows leave in between, and come again."""
     chain = joined_groups(how, sparse)
     plan = shape_of(chain).without_nulls.aggregation
-    assert plan is not None and plan.places == (6 if sparse else 108)
+    assert plan is not None
+    assert plan.places == (6 if sparse else 108)
     batches = [batch(some_rows(300, seed)) for seed in range(12)]
     pieces: list[list[pa.RecordBatch | None]] = []
     for kernel in (compile_now(chain), InterpretedChain(chain)):
