@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,10 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Column, Expr, Literal
-from headway.dataflow.graph import Filter, Project, Source
+from headway.dataflow.graph import AggCall, Aggregate, Filter, Project, Relation, Source
 from headway.dataflow.types import Field, arrow_schema
 from headway.kernels.api import Chain
+from headway.kernels.merge import Merge
 
 BOOL, BYTE, SHORT, INT, LONG = T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType()
 FLOAT, DOUBLE, DATE, TIME, NTZ = T.FloatType(), T.DoubleType(), T.DateType(), T.TimestampType(), T.TimestampNTZType()
@@ -39,6 +41,8 @@ SOURCE = Source(SCHEMA, "rate", ())
 _INDEX = {name: i for i, (name, _) in enumerate(FIELDS)}
 _TYPES = dict(FIELDS)
 NAN, INF = math.nan, math.inf
+WINDOW = T.StructType([T.StructField("start", TIME), T.StructField("end", TIME)])
+SECOND = 1_000_000
 _BIG = 9_223_372_036_854_775_807
 
 # One row each of ordinary values, extremes, zeros, odd floats, times before 1970, nulls.
@@ -105,3 +109,45 @@ def values(array: pa.Array) -> list[Any]:
 def rows_of(out: pa.RecordBatch | None) -> list[str]:
     """The rows of a batch in an order that depends on them alone."""
     return sorted(map(repr, zip(*map(values, out.columns), strict=True))) if out is not None else []
+
+
+def window(index: int = 0, duration: int = 10 * SECOND, slide: int = 5 * SECOND) -> Expr:
+    return call("TimeWindow", WINDOW, col("t"), duration=duration, slide=slide, offset=0, index=index)
+
+
+def aggregated(
+    steps: Sequence[Relation], keys: Sequence[int], aggs: Sequence[AggCall], event: int | None = None
+) -> Chain:
+    last = steps[-1]
+    columns = tuple(Column(last.schema[i].type, i) for i in keys)
+    schema = (*(last.schema[i] for i in keys), *(Field(f"a{i}", agg.type) for i, agg in enumerate(aggs)))
+    return Chain(SOURCE, tuple(steps), Aggregate(schema, last, columns, tuple(aggs), event))
+
+
+def over(function: str, kind: T.DataType, index: int, argument: T.DataType, filter: Expr | None = None) -> AggCall:
+    return AggCall(function, (Column(argument, index),), kind, filter)
+
+
+def results(chain: Chain, pieces: Sequence[pa.RecordBatch | pa.Table | None]) -> list[str]:
+    """What merging the partials gives in the end."""
+    assert chain.aggregate is not None
+    merge = Merge(chain.aggregate)
+    for piece in pieces:
+        for part in piece.to_batches() if isinstance(piece, pa.Table) else [piece]:
+            if part is not None and part.num_rows:
+                merge.merge(part, None)
+    return rows_of(merge.emit("complete", None))
+
+
+def some_rows(count: int, seed: int) -> list[tuple[Any, ...]]:
+    pick = random.Random(seed)
+    columns = list(zip(*ROWS, strict=True))
+    rows = [tuple(pick.choice(values) for values in columns) for _ in range(count)]
+    times = [pick.choice([None, pick.randrange(-60 * SECOND, 60 * SECOND)]) for _ in rows]
+    return [
+        (*row[:7], pick.choice(ADDABLE), *row[8:11], time, *row[12:]) for row, time in zip(rows, times, strict=True)
+    ]
+
+
+# Floats whose sum does not depend on the order in which they are added.
+ADDABLE = (1.5, -7.5, -0.0, 0.0, math.nan, math.inf, -math.inf, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from compiled_cases import (
+    ADDABLE,
     BOOL,
     DATE,
     DOUBLE,
@@ -18,17 +18,23 @@ from compiled_cases import (
     LONG,
     ROWS,
     SCHEMA,
+    SECOND,
     SOURCE,
     STRING,
-    TIME,
+    WINDOW,
+    aggregated,
     batch,
     call,
     col,
     filtering,
     lit,
+    over,
     project,
     projection,
+    results,
     rows_of,
+    some_rows,
+    window,
 )  # fmt: skip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -37,7 +43,6 @@ from pyspark.sql import types as T
 from headway.dataflow.expr import Column, Expr
 from headway.dataflow.graph import (
     AggCall,
-    Aggregate,
     Expand,
     Filter,
     Relation,
@@ -51,27 +56,6 @@ from headway.kernels.compiled import compile_now, layout, why_not
 from headway.kernels.compiled.shape import shape_of
 from headway.kernels.expressions.registry import RowError
 from headway.kernels.interpreted import InterpretedChain
-from headway.kernels.merge import Merge
-
-WINDOW = T.StructType([T.StructField("start", TIME), T.StructField("end", TIME)])
-SECOND = 1_000_000
-
-
-def window(index: int = 0, duration: int = 10 * SECOND, slide: int = 5 * SECOND) -> Expr:
-    return call("TimeWindow", WINDOW, col("t"), duration=duration, slide=slide, offset=0, index=index)
-
-
-def aggregated(
-    steps: Sequence[Relation], keys: Sequence[int], aggs: Sequence[AggCall], event: int | None = None
-) -> Chain:
-    last = steps[-1]
-    columns = tuple(Column(last.schema[i].type, i) for i in keys)
-    schema = (*(last.schema[i] for i in keys), *(Field(f"a{i}", agg.type) for i, agg in enumerate(aggs)))
-    return Chain(SOURCE, tuple(steps), Aggregate(schema, last, columns, tuple(aggs), event))
-
-
-def over(function: str, kind: T.DataType, index: int, argument: T.DataType, filter: Expr | None = None) -> AggCall:
-    return AggCall(function, (Column(argument, index),), kind, filter)
 
 
 def windowed() -> Chain:
@@ -105,31 +89,6 @@ def joined(how: str, keys: Sequence[int | None]) -> Chain:
     join = StaticJoin(fields, SOURCE, StaticTable("t", table), (col("l"),), (Column(LONG, 0),), how)
     names = [col("name"), col("l"), Column(LONG, len(SCHEMA)), Column(LONG, len(SCHEMA) + 1)]
     return Chain(SOURCE, (join, project(names, join)))
-
-
-def results(chain: Chain, pieces: Sequence[pa.RecordBatch | pa.Table | None]) -> list[str]:
-    """What merging the partials gives in the end."""
-    assert chain.aggregate is not None
-    merge = Merge(chain.aggregate)
-    for piece in pieces:
-        for part in piece.to_batches() if isinstance(piece, pa.Table) else [piece]:
-            if part is not None and part.num_rows:
-                merge.merge(part, None)
-    return rows_of(merge.emit("complete", None))
-
-
-def some_rows(count: int, seed: int) -> list[tuple[Any, ...]]:
-    pick = random.Random(seed)
-    columns = list(zip(*ROWS, strict=True))
-    rows = [tuple(pick.choice(values) for values in columns) for _ in range(count)]
-    times = [pick.choice([None, pick.randrange(-60 * SECOND, 60 * SECOND)]) for _ in rows]
-    return [
-        (*row[:7], pick.choice(_ADDABLE), *row[8:11], time, *row[12:]) for row, time in zip(rows, times, strict=True)
-    ]
-
-
-# Floats whose sum does not depend on the order in which they are added.
-_ADDABLE = (1.5, -7.5, -0.0, 0.0, math.nan, math.inf, -math.inf, None)
 
 
 def feed(kernel: ChainKernel, batches: Sequence[pa.RecordBatch]) -> list[int | None]:
@@ -196,7 +155,7 @@ _ROWS = st.tuples(
     st.integers(-5, 5),
     st.integers(-(2**63), 2**63 - 1) | st.none(),
     st.integers(-5, 5) | st.none(),
-    st.sampled_from(_ADDABLE),
+    st.sampled_from(ADDABLE),
     st.floats() | st.none(),
     st.floats(),
     st.integers(-100_000, 100_000) | st.none(),
@@ -291,41 +250,6 @@ def test_more_groups_than_the_cache_holds(nulls: bool, filtered: bool, present: 
     out = kernel.flush(None)
     assert out is not None
     assert {(row["k0"], row["k1"]): row["a1_0"] for row in out.to_pylist()} == counted
-
-
-def joined_groups(how: str, sparse: bool) -> Chain:
-    """Windows and a column of a static table, whose values lie far apart, repeat, and may be null."""
-    keys = [5, -7, 0, 7, 100, 2**40] if sparse else [5, -7, 0, 7, 100]
-    values = pa.array([10**12, None, 10**12, -(10**12), 3, 3][: len(keys)], pa.int64())
-    table = pa.table({"k": pa.array(keys, pa.int64()), "v": values})
-    fields = (*SCHEMA, Field("k", LONG), Field("v", LONG))
-    join = StaticJoin(fields, SOURCE, StaticTable("t", table), (col("l"),), (Column(LONG, 0),), how)
-    present = Filter(fields, join, call("IsNotNull", BOOL, col("t")))
-    keyed = project([window(slide=10 * SECOND), Column(LONG, len(SCHEMA) + 1), col("i")], present)
-    aggs = [AggCall("count", (), LONG), over("sum", LONG, 2, INT)]
-    return aggregated([join, present, keyed], [0, 1], aggs, event=0)
-
-
-@pytest.mark.parametrize("how", ["inner", "left"])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_groups_by_a_column_of_a_static_table(how: str, sparse: bool) -> None:
-    """Several rows of the table are of one group; windows leave in between, and come again."""
-    chain = joined_groups(how, sparse)
-    plan = shape_of(chain).without_nulls.aggregation
-    assert plan is not None
-    assert plan.places == (6 if sparse else 108)
-    batches = [batch(some_rows(300, seed)) for seed in range(12)]
-    pieces: list[list[pa.RecordBatch | None]] = []
-    for kernel in (compile_now(chain), InterpretedChain(chain)):
-        made = []
-        for number, data in enumerate(batches):
-            kernel.process(data)
-            if number % 3 == 2:
-                made.append(kernel.flush(None if number % 2 else 10 * SECOND))
-        pieces.append([*made, kernel.flush(None)])
-    compiled, interpreted = (results(chain, flushed) for flushed in pieces)
-    assert compiled == interpreted
-    assert len(compiled) > 20
 
 
 def test_one_group_without_keys() -> None:
