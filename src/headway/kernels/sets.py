@@ -173,7 +173,9 @@ class Seen:
         self._table = _places(max(2 * len(self._table), 1 << (wanted - 1).bit_length()))
 
     def _move(self, most: int) -> None:
-        """Move what is in so many places of the smaller table."""
+        """Move what is in so many places of the smaller table, if there is one."""
+        if not len(self._old):
+            return
         until = min(self._moved + most, len(self._old))
         _insert_all(self._table, self._old[self._moved : until])
         self._moved = until
