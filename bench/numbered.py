@@ -108,6 +108,8 @@ class NumberedPartition:
         self._pace = Pace(position["rate"], position["t0_us"])
         self.step: int = position["step"]
         self._leg, self._leg_end = self._pace.leg(position["next"])
+        self._asked, self._scheduled = 0.0, 0
+        """When it was last asked, and what was due then: blocks are filled in turn up to one time."""
 
     def columns(self, first: int, rows: int, leg: Leg) -> list[pa.Array]:
         """The rows first, first + step, …, all of one leg."""
@@ -119,7 +121,9 @@ class NumberedPartition:
 
     def _due(self, now: float) -> int:
         """Rows of this partition that are scheduled up to `now` and not given yet."""
-        missing: int = self._pace.scheduled(now * 1e6) - self._at["next"]
+        if now != self._asked:
+            self._asked, self._scheduled = now, self._pace.scheduled(now * 1e6)
+        missing: int = self._scheduled - self._at["next"]
         return max(0, -(-missing // self.step))
 
     def _take(self, most: int, now: float) -> tuple[int, Leg, Filled] | None:

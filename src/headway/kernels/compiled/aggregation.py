@@ -97,6 +97,14 @@ def write_approach(emitter: Emitter, place: str) -> None:
     emitter.line(f"prefetch({group} + stride - 8)")
 
 
+def write_full_check(new: int, emitter: Emitter) -> None:
+    """Leave the kernel at this row if so many groups more are more than there is room for."""
+    with emitter.block(f"if seldom(groups + {new} > limit):"):
+        for slot, value in {layout.GROUPS: "groups", layout.TIME: "latest", layout.FROM: "i"}.items():
+            emitter.line(f"header[{slot}] = {value}")
+        emitter.line(f"return {layout.FULL}")
+
+
 def _key(key: Column, emitter: Emitter, scope: Scope) -> Value | Struct:
     value = emitter.value(key, scope)
     if isinstance(value, Struct) and value.ordinal is None:
@@ -221,7 +229,7 @@ def _write_group(
         emitter.line(f"{group} = i64(-1)")
     else:
         _write_dense(keys, cells, nulls, plan, emitter, group)
-    with emitter.block(f"if {group} < 0:"):
+    with emitter.block(f"if {group} < 0:" if plan.dense_key is None else f"if seldom({group} < 0):"):
         _write_probe(aggregate, cells, plan, emitter, group, ahead)
         if plan.dense_key is not None:
             emitter.line(f"if place_{group} >= 0: store_i32(dense, place_{group}, {group})")
@@ -251,12 +259,21 @@ def _write_dense(
         else:
             struct = keys[window]
             assert isinstance(struct, Struct)
-            emitter.line(f"way = {struct.ordinal} & {layout.WAYS - 1}")
-            with emitter.block(f"if load_i64(way_starts, way) != {parts[window]}:"):
-                emitter.line(f"store_i64(way_starts, way, {parts[window]})")
-                emitter.line("fill(dense + 4 * way * key_range, key_range)")
-            emitter.line(f"place_{group} = way * key_range + {position}")
+            emitter.line(f"place_{group} = {_write_way(struct, parts[window], emitter)} + {position}")
         emitter.line(f"{group} = load_i32(dense, place_{group})")
+
+
+def _write_way(window: Struct, start: str, emitter: Emitter) -> str:
+    """The first place of a window's way in the dense index; most rows are of the window of the row before."""
+    known, base = emitter.state("i64(INT64_MIN)", "start"), emitter.state("i64(0)", "way")
+    with emitter.block(f"if seldom({start} != {known}):"):
+        emitter.line(f"way = {window.ordinal} & {layout.WAYS - 1}")
+        emitter.line(f"{base} = way * key_range")
+        with emitter.block(f"if load_i64(way_starts, way) != {start}:"):
+            emitter.line(f"store_i64(way_starts, way, {start})")
+            emitter.line(f"fill(dense + 4 * {base}, key_range)")
+        emitter.line(f"{known} = {start}")
+    return base
 
 
 def _position(keys: list[Value | Struct], parts: list[str], plan: AggregationPlan) -> str:
@@ -289,6 +306,7 @@ def _initialise(
 ) -> None:
     with emitter.block(header):
         if cells:
+            write_full_check(1, emitter)
             emitter.line(f"{group} = groups")
             emitter.line(f"store_i32(table, at, {group})")
         emitter.line("groups += 1")

@@ -20,7 +20,13 @@ from headway.dataflow.expr import Call, Column, Expr, conjuncts
 from headway.dataflow.graph import Expand, Filter, Project, Relation, StaticJoin, Watermark
 from headway.kernels.api import Chain
 from headway.kernels.compiled import layout
-from headway.kernels.compiled.aggregation import AggregationPlan, write_aggregation, write_approach, write_hash
+from headway.kernels.compiled.aggregation import (
+    AggregationPlan,
+    write_aggregation,
+    write_approach,
+    write_full_check,
+    write_hash,
+)
 from headway.kernels.compiled.emitter import Emitter, Ref, Scope
 from headway.kernels.compiled.expansion import expanded
 from headway.kernels.compiled.inputs import inputs_of, is_plain
@@ -133,13 +139,9 @@ class _Writer:
         self.emitter.line(f"return {layout.DONE}")
 
     def _full_check(self) -> None:
-        if self.chain.aggregate is None or not self.chain.aggregate.keys:
-            return
-        with self.emitter.block(f"if groups + {self.fan_out} > limit:"):
-            left = {layout.GROUPS: "groups", layout.TIME: "latest", layout.FROM: "i"}
-            for slot, value in left.items():
-                self.emitter.line(f"header[{slot}] = {value}")
-            self.emitter.line(f"return {layout.FULL}")
+        """A row that gives one group finds out where it makes that one; one that gives more takes none or all."""
+        if self.chain.aggregate is not None and self.chain.aggregate.keys and self.fan_out > 1:
+            write_full_check(self.fan_out, self.emitter)
 
     def _input(self, index: int) -> Ref:
         def load() -> AnyValue:

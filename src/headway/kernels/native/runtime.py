@@ -28,6 +28,11 @@ f32 = numba.float32
 f64 = numba.float64
 
 INT64_MIN = -0x8000000000000000
+
+
+def seldom(condition):
+    """The condition of an `if` that seldom holds: registers are for the other way."""
+    return condition
 INT64_MAX = 0x7FFFFFFFFFFFFFFF
 
 
@@ -114,7 +119,7 @@ def probe(keys, mask, key):
 
 def look_up(key, low, span, present, keys, mask):
     """The row of `key` in a static table, -1 if it is not there: by position if `span` is not 0, else by hash."""
-    if span == 0:
+    if seldom(span == 0):
         return probe(keys, mask, key)
     at = key - low
     return at if below(at, span) and load_u8(present, at) != 0 else i64(-1)

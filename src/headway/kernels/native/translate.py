@@ -29,6 +29,8 @@ from headway.kernels.native.operations import F32, F64, I1, I64, OPERATIONS
 LIBRARY = ("runtime.py", "calendar.py")
 _CASTS = {"i64": I64, "f64": F64, "f32": F32}
 _REALS = {"nan": float("nan"), "inf": float("inf")}
+_SELDOM = (1, 4096)
+"""How often a test holds that is said to hold seldom, and how often not."""
 _ROUNDINGS = ("floor", "ceil", "rint", "sqrt")
 
 
@@ -212,7 +214,7 @@ class _Writer(ast.NodeVisitor):
     def visit_If(self, node: ast.If) -> None:
         then, after = self._block("then"), self._block("after")
         other = self._block("else") if node.orelse else after
-        self._builder.cbranch(self._condition(node.test), then, other)
+        self._branch(node.test, then, other)
         self._builder.position_at_end(then)
         self._statements(node.body)
         self._go_to(after)
@@ -221,6 +223,12 @@ class _Writer(ast.NodeVisitor):
             self._statements(node.orelse)
             self._go_to(after)
         self._builder.position_at_end(after)
+
+    def _branch(self, test: ast.expr, then: ir.Block, other: ir.Block) -> None:
+        """To `then` where the test holds, which may say that it seldom does."""
+        branch = self._builder.cbranch(self._condition(test), then, other)
+        if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "seldom":
+            branch.set_weights(_SELDOM)
 
     def visit_While(self, node: ast.While) -> None:
         test, body, after = self._block("while"), self._block("body"), self._block("after")

@@ -49,7 +49,8 @@ MAX_ROWS = 1 << 14
 MOST_ROWS = 1 << 16
 LONGEST_WORK = 0.002
 """Seconds. Where rows cost so little downstream that `MAX_ROWS` of them take less, more are read at a time: a message
-has a cost of its own, and is not interrupted."""
+has a cost of its own, and is not interrupted. And for so long a source that is alone on its node fills blocks for one
+message."""
 
 
 class InlineOperator(Operator):
@@ -197,7 +198,7 @@ class InlineOperator(Operator):
         block.num_rows, first, last = filled
         if not self._hands_on:
             return Polled(block.packed(memory).record_batch(), first, last)
-        until = self.host.now() + self.host.burst()
+        until = self.host.now() + self._longest_fill()
         while block.num_rows == most and partition.backlog(now) > 0 and self._absorbed(block, filled, now, until):
             if block.shown:
                 block = layout.block(memory)
@@ -206,6 +207,10 @@ class InlineOperator(Operator):
             assert filled is not None, "there was a backlog"
             block.num_rows, _, last = filled
         return Polled(block, first, last)
+
+    def _longest_fill(self) -> float:
+        """For how long blocks are filled for one message, seconds; longer where no other source waits meanwhile."""
+        return LONGEST_WORK if self.host.sources() == 1 else self.host.burst()
 
     def _absorbed(self, block: Block, filled: Filled, now: float, until: float) -> bool:
         """Whether the consumer took a block, of which the message that follows need not tell."""

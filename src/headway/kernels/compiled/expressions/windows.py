@@ -21,7 +21,7 @@ def window(call: Call, emitter: Emitter, scope: Scope, index: str) -> Struct:
     duration, slide, offset = (emitter.parameters.integer(call.option(o)) for o in ("duration", "slide", "offset"))
     start, number = emitter.state("i64(0)", "w"), emitter.state("i64(0)", "q")
     emitter.preamble.append(f"{number} = floor_div(-{offset}, {slide}); {start} = {number} * {slide} + {offset}")
-    with emitter.block(f"if {_outside(time, start, slide)}:"):
+    with emitter.block(f"if seldom({_outside(time, start, slide)}):"):
         emitter.line(f"{number} = floor_div({time.code} - {offset}, {slide})")
         emitter.line(f"{start} = {number} * {slide} + {offset}")
     begin = emitter.let(f"{start} - {index} * {slide}")
