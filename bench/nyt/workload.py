@@ -76,7 +76,7 @@ class Nyt(RingWorkload):
     source = NytSource
     settings = {"window": (2, "seconds of a window")}  # noqa: RUF012
     first_guess = {  # noqa: RUF012
-        "headway": 16_000_000, "spark": 2_000_000, "flink": 2_000_000, "bytewax": 100_000, "pathway": 170_000,
+        "headway": 80_000_000, "spark": 9_000_000, "flink": 3_500_000, "bytewax": 100_000, "pathway": 170_000,
     }  # fmt: skip
 
     def __init__(self, seed: int, **told: int) -> None:
