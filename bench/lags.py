@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bench.search import BEHIND, Trial
+from bench.search import BEHIND, LAG, Trial
 
 SAMPLES_PER_S = 20
 
@@ -29,5 +29,5 @@ def watch(
     cut = lags[-1] > BEHIND * 1000
     took, rows = time.time() - began, emitted() - before
     early, late = np.median(lags[: max(1, len(lags) // 2)]), np.median(lags[-len(lags) // 4 :])
-    followed = rows / took > 0.95 * rate * queries and late <= 1.2 * early + 500.0 and not cut
+    followed = rows / took > 0.95 * rate * queries and late <= 1.2 * early + LAG * 1000 and not cut
     return Trial(rate, rows / took, rows, took, bool(followed), {}, False, cut), lags

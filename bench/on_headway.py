@@ -10,7 +10,7 @@ from typing import Any
 import headway
 from bench.cluster import CONF
 from bench.lines import Line, Lines, read_lines
-from bench.search import BEHIND, Trial
+from bench.search import BEHIND, LAG, Trial
 from bench.workload import Workload
 from headway.observe.metrics import QueryMetrics
 
@@ -18,8 +18,9 @@ WARM_UP = 4.0
 SETTLE = 1.5
 SETTLE_PER_QUERY = 0.5
 """The first event is due when all queries run."""
-FOLLOWED, CAUGHT_UP = 0.98, 0.1
-"""A rate is followed if so much of it was read, and less than so many seconds of it wait at the end."""
+FOLLOWED = 0.98
+"""A rate is followed if so much of it was read, and the rows that wait at the end are those of `LAG` seconds more than
+before."""
 LOOKS = 4.0
 """Seconds from one look at the backlog to the next: this process needs a core for it that a node has."""
 
@@ -83,7 +84,7 @@ class OnHeadway:
         # What was due and does not wait was read. Nodes tell of their rows once a second, each at a time of its own: a
         # count of them over a few seconds is off by some percent.
         per_second = offered - (waits - waited) / took
-        followed = not cut and waits <= CAUGHT_UP * offered and per_second > FOLLOWED * offered
+        followed = not cut and waits <= waited + LAG * offered and per_second > FOLLOWED * offered
         return Trial(rate, per_second, totals.input_rows, took, followed, self._latency(totals), False, cut)
 
     def _latency(self, totals: QueryMetrics) -> dict[str, float]:

@@ -24,7 +24,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from bench.lines import Line, flat
-from bench.search import BEHIND, Trial
+from bench.search import BEHIND, LAG, Trial
 from bench.workload import Workload
 from headway.java import ensure_java
 
@@ -169,7 +169,7 @@ def _keeps_up(batches: list[Batch]) -> bool:
     """Whether the last micro-batches lag no more behind their newest row than the middle ones."""
     lags = [batch.committed - batch.last for batch in batches]
     middle, end = lags[: max(1, len(lags) // 2)], lags[-max(1, len(lags) // 4) :]
-    return len(lags) > 2 and max(end) <= max(middle) * 1.3 + 0.5
+    return len(lags) > 2 and max(end) <= max(middle) * 1.3 + LAG
 
 
 def _latency(batches: list[list[Batch]]) -> dict[str, float]:

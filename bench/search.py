@@ -26,6 +26,8 @@ DISTURBED = 0.01
 """Part of the processors' time."""
 BEHIND = 20.0
 """Seconds. Micro-batches are late by up to twice their length, seconds of it where they follow."""
+LAG = 0.5
+"""Seconds by which a system that follows may lag more at the end of a trial than before, whatever the machine did."""
 STEP = 1.25
 """From a guess that was followed to the next rate; the steps after it are wider, for the guess was poor."""
 NEAR = 1.125
