@@ -21,8 +21,8 @@ from bench.cpu import stolen
 from bench.report import Result
 
 LOAD = 0.8
-TRIES = 3
-DISTURBED = 0.01
+TRIES = 5
+DISTURBED = 0.001
 """Part of the processors' time."""
 BEHIND = 20.0
 """Seconds. Micro-batches are late by up to twice their length, seconds of it where they follow."""
@@ -121,7 +121,7 @@ def _undisturbed(run: Callable[[], Trial], say: Callable[[str], None]) -> tuple[
         trial = run()
         lost = (stolen() - before) / (time.monotonic() - began) / (os.cpu_count() or 1)
         p99 = trial.latency_ms.get("p99", 0.0)
-        say(f"    {lost:.1%} of the processors' time was stolen meanwhile; p99 {p99:,.1f} ms")
+        say(f"    {lost:.2%} of the processors' time was stolen meanwhile; p99 {p99:,.1f} ms")
         tried.append((trial, lost))
     return min(tried, key=lambda one: one[1])
 
