@@ -34,6 +34,7 @@ except headway.HeadwayError as error:
     print("after stop:", error)
 
 modes = {"headway.scheduling.threads": "operators", "headway.memory.mode": "queue", "headway.compile": "never"}
+modes["headway.fuse"] = "false"
 with headway.start(nodes=2, conf=modes) as hw:
     fast = hw.spark.readStream.format("rate").option("rowsPerSecond", 1000).load().selectExpr("value % 5 AS k")
     other = hw.writeStream(fast.groupBy("k").count()).format("memory").queryName("other").outputMode("complete")

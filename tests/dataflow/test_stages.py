@@ -34,6 +34,15 @@ def test_stateless_steps_are_one_chain() -> None:
     assert [type(step) for step in stages[1].chain.steps] == [Watermark, Filter, Project]
 
 
+def test_steps_that_are_not_fused_are_stages() -> None:
+    root = counted(filtered(Watermark(SCHEMA, SOURCE, 0, 0)))
+    stages = cut(root, frozenset({SOURCE}), "append", fuse=False)
+    assert kinds(stages) == [InlineStage, ChainStage, ChainStage, ChainStage, MergeStage, SinkStage]
+    chains = [stage.chain for stage in stages if isinstance(stage, ChainStage)]
+    assert [[type(step) for step in chain.steps] for chain in chains] == [[Watermark], [Filter], []]
+    assert [chain.aggregate is None for chain in chains] == [True, True, False]
+
+
 def test_a_planned_source_is_planned_once_and_read_everywhere() -> None:
     stages = cut(filtered(SOURCE), frozenset(), "append")
     assert kinds(stages) == [PlanStage, ReadStage, ChainStage, SinkStage]

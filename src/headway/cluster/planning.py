@@ -23,11 +23,12 @@ CHECKPOINT_INTERVAL = "2 seconds"
 SHORTEST_CHECKPOINT = 0.1
 
 
-def plan_stages(spec: QuerySpec) -> tuple[tuple[Stage, ...], dict[Source, Connector]]:
+def plan_stages(spec: QuerySpec, conf: dict[str, str]) -> tuple[tuple[Stage, ...], dict[Source, Connector]]:
     """The stages of a query and the connectors of its sources."""
     plan, connectors = open_sources(spec.plan)
     inline = frozenset(source for source, connector in connectors.items() if hasattr(connector, "partitions"))
-    return cut(plan, inline, spec.output_mode, spec.watermarks), connectors
+    fuse = _one_of(query_settings(spec, conf), "headway.fuse", "true", "false") == "true"
+    return cut(plan, inline, spec.output_mode, spec.watermarks, fuse), connectors
 
 
 def begin_at(

@@ -73,7 +73,7 @@ class RunningQuery:
     def __init__(self, coordinator: Coordinator, spec: QuerySpec) -> None:
         self.spec = spec
         self._coordinator = coordinator
-        self.stages, self._connectors = plan_stages(spec)
+        self.stages, self._connectors = plan_stages(spec, coordinator.conf)
         assert spec.checkpoint is not None
         self._members = members_of(spec, coordinator.conf, coordinator.nodes)
         self._interval = checkpoint_interval(spec, coordinator.conf)

@@ -120,6 +120,7 @@ class _Builder:
 
     inline: frozenset[Source]
     single_merge: bool
+    fuse: bool
     stages: list[Stage] = field(default_factory=list)
     made: dict[int, int] = field(default_factory=dict)
     uses: Counter[int] = field(default_factory=Counter)
@@ -193,6 +194,8 @@ class _Builder:
 
     def _fuses(self, step: Relation, after: list[Relation], aggregate: Aggregate | None) -> bool:
         """Whether `step` joins a chain whose later steps are `after`: not if others use it too (it is a stage then)."""
+        if not self.fuse:
+            return not after and aggregate is None
         if after and self.uses[id(step)] > 1 and not self._multiplies(step):
             return False
         user_code = runs_user_code(step)
@@ -215,15 +218,19 @@ class _Builder:
 
 
 def cut(
-    root: Relation, inline: frozenset[Source], output_mode: str, watermarks: WatermarkPolicy = "min"
+    root: Relation,
+    inline: frozenset[Source],
+    output_mode: str,
+    watermarks: WatermarkPolicy = "min",
+    fuse: bool = True,
 ) -> tuple[Stage, ...]:
     """The stages of `root`, upstream first, the sink last. `inline` are the sources that nodes poll themselves.
 
     In complete mode every emission is the whole result, so one operator merges all keys. Of several `watermarks` the
-    least counts for all, or, with "max", the highest of those upstream.
+    least counts for all, or, with "max", the highest of those upstream. Without `fuse`, every step is a stage.
     """
     root = simplified(root)
-    builder = _Builder(inline, single_merge=output_mode == "complete")
+    builder = _Builder(inline, single_merge=output_mode == "complete", fuse=fuse)
     _count_uses(root, builder.uses, set())
     last = builder.stage_of(root)
     builder.add(SinkStage(builder.next_id, (Edge(last, "forward"),), builder.stages[last].placement))

@@ -28,12 +28,12 @@ f32 = numba.float32
 f64 = numba.float64
 
 INT64_MIN = -0x8000000000000000
+INT64_MAX = 0x7FFFFFFFFFFFFFFF
 
 
 def seldom(condition):
     """The condition of an `if` that seldom holds: registers are for the other way."""
     return condition
-INT64_MAX = 0x7FFFFFFFFFFFFFFF
 
 
 def java_long(value):
