@@ -43,7 +43,7 @@ class Choice:
 
 _QUEUES = {"headway.memory.mode": "queue"}
 _THREADS = {"headway.scheduling.threads": "operators", "headway.fuse": "false"}
-"""A thread for every operator of the query, as in the engines that this stands for, not for what they are fused into."""
+"""A thread for every operator of a query, as in the engines that this stands for, not for what they are fused into."""
 POLICIES = tuple(Choice(name) for name in ("enjima", "fcfs", "ml", "mc", "rr", "hr"))
 FULL = POLICIES[0]
 TQ = Choice("arrival", "TQ", _QUEUES | _THREADS)
