@@ -62,6 +62,17 @@ def test_a_query_that_falls_behind_is_preferred_by_a_tenth() -> None:
     assert queue.pop(0.0).name == "behind"  # type: ignore[union-attr]
 
 
+def test_one_that_has_waited_for_long_goes_first_once() -> None:
+    cheap, dear = operator("cheap", output_cost=0.1, last=0.0), operator("dear", output_cost=0.2, last=0.0)
+    queue = Enjima(period=0.001, patience=0.01).queue()
+    push(queue, cheap, dear)
+    seen = []
+    for step in range(1, 15):
+        cheap.flow.pending = dear.flow.pending = 100_000
+        seen += names(queue, 1, now=step * 0.002)
+    assert [step for step, name in enumerate(seen, 1) if name == "dear"] == [6, 12]
+
+
 def test_priorities_are_computed_anew_each_epoch() -> None:
     a, b = operator("a", output_cost=0.1), operator("b", output_cost=0.2)
     queue = Enjima(period=0.001).queue()

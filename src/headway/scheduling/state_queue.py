@@ -5,7 +5,8 @@
 2. An operator runs until it has taken as many rows as its turn allows; nothing interrupts it.
 3. Operators that are not eligible are passed over. If none is, `pop` gives None and `wakes` tells when to ask again: by
    the next epoch.
-4. An epoch is longer where many operators wait, so that ranking them stays a small part of it.
+4. One that has not run for longer than the queue's patience goes first when an epoch begins.
+5. An epoch is longer where many operators wait, so that ranking them stays a small part of it.
 """
 
 from __future__ import annotations
@@ -53,9 +54,10 @@ class Ranking(Protocol):
 class StateQueue:
     """See the module."""
 
-    def __init__(self, ranking: Ranking, period: float = PERIOD) -> None:
+    def __init__(self, ranking: Ranking, period: float = PERIOD, patience: float = inf) -> None:
         self._ranking = ranking
         self._period = period
+        self._patience = patience
         self._order: list[_Entry] = []
         self._entries: dict[Any, _Entry] = {}
         self._running: dict[int, float] = {}
@@ -102,7 +104,8 @@ class StateQueue:
         self._epoch = (now, now + max(self._period, RANKING * len(waiting)))
         self._order.clear()
         for _, number, operator, flow in waiting:
-            self._entries[operator] = (-self._ranking.priority(flow), number, operator, flow)
+            priority = inf if self._patience < now - flow.last < inf else self._ranking.priority(flow)
+            self._entries[operator] = (-priority, number, operator, flow)
         self._order.extend(sorted(self._entries.values(), key=_rank))
 
     def _going_on(self, worker: int) -> _Entry | None:
