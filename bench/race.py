@@ -100,6 +100,6 @@ def compare(results: list[Result]) -> None:
     ours = results[0]
     for peer in results[1:]:
         faster = ours.rows_per_s / peer.rows_per_s if peer.rows_per_s else float("inf")
-        slower, sooner = peer.latency_ms.get("p99", 0.0), ours.latency_ms.get("p99")
-        times = slower / sooner if sooner else float("inf")
-        print(f"headway against {peer.system}: {faster:.1f} times the rows/s, p99 latency {times:.0f} times lower")
+        slower, sooner = peer.latency_ms.get("p99"), ours.latency_ms.get("p99")
+        lower = f"p99 latency {slower / sooner:.0f} times lower" if slower and sooner else "p99 latency not known of both"
+        print(f"headway against {peer.system}: {faster:.1f} times the rows/s, {lower}")
