@@ -101,5 +101,5 @@ def compare(results: list[Result]) -> None:
     for peer in results[1:]:
         faster = ours.rows_per_s / peer.rows_per_s if peer.rows_per_s else float("inf")
         slower, sooner = peer.latency_ms.get("p99"), ours.latency_ms.get("p99")
-        lower = f"p99 latency {slower / sooner:.0f} times lower" if slower and sooner else "p99 latency not known of both"
-        print(f"headway against {peer.system}: {faster:.1f} times the rows/s, {lower}")
+        lower = f"{slower / sooner:.0f} times lower" if slower and sooner else "not known of both"
+        print(f"headway against {peer.system}: {faster:.1f} times the rows/s, p99 latency {lower}")

@@ -31,6 +31,7 @@ from headway.node.build import DRIVER
 from headway.node.clock import Clock
 from headway.node.deployed import Deployed, Files, code_limit, with_hint
 from headway.node.dispatcher import Dispatcher
+from headway.node.home import Home
 from headway.node.memory import NodeMemory
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator
@@ -61,6 +62,7 @@ class Node:
     def __init__(self, config: protocol.NodeConfig) -> None:
         self.index = config.index
         self.clock = Clock()
+        self.home = Home(config.index)
         self.dispatcher = Dispatcher(config.policy, self._policy_failed, self._operators)
         self.compiler = Compiler()
         settings = memory_settings(config.conf)
@@ -215,12 +217,12 @@ class Node:
         self._turn = (self._turn + 1) % REPORT_TURNS
         if self._recorded:
             self._tell_recorded(last=False)
+        self.home.look(now)
         mine = [d for d in self._deployed.values() if d.number % REPORT_TURNS == self._turn]
         reports = {d.number: d.report(now) for d in mine if d.stirred and not d.closed}
         if not reports and self._turn:
             return
-        metrics = {number: taken for number, (taken, _) in reports.items()}
-        facts = {number: found for number, (_, found) in reports.items()}
+        metrics, facts = ({number: told[part] for number, told in reports.items()} for part in (0, 1))
         self.tell(protocol.Report(self.index, metrics, facts))
         if now - self._heard > COORDINATOR_SILENCE:
             self._running = False
@@ -249,7 +251,9 @@ class Node:
     def _poll(self, wait: float) -> None:
         if 0.0 < wait < 0.001:  # the poller's finest grain
             time.sleep(wait)
-        for source, _ in self._poller.poll(int(wait * 1000)):
+        ready = self._poller.poll(int(wait * 1000))
+        self.home.go()
+        for source, _ in ready:
             if source == self._wake_fd:
                 os.eventfd_read(self._wake_fd)
                 while self._calls:
