@@ -222,7 +222,8 @@ class Node:
         reports = {d.number: d.report(now) for d in mine if d.stirred and not d.closed}
         if not reports and self._turn:
             return
-        metrics, facts = ({number: told[part] for number, told in reports.items()} for part in (0, 1))
+        metrics = {number: taken for number, (taken, _) in reports.items()}
+        facts = {number: found for number, (_, found) in reports.items()}
         self.tell(protocol.Report(self.index, metrics, facts))
         if now - self._heard > COORDINATOR_SILENCE:
             self._running = False
@@ -251,9 +252,8 @@ class Node:
     def _poll(self, wait: float) -> None:
         if 0.0 < wait < 0.001:  # the poller's finest grain
             time.sleep(wait)
-        ready = self._poller.poll(int(wait * 1000))
         self.home.go()
-        for source, _ in ready:
+        for source, _ in self._poller.poll(int(wait * 1000)):
             if source == self._wake_fd:
                 os.eventfd_read(self._wake_fd)
                 while self._calls:
