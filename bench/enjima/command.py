@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", help="PNG to draw; default: beside the JSON")
     parser.add_argument("--seconds", type=float, help="length of each measured run")
     parser.add_argument("--policies", help=f"policies and modes by commas, of {', '.join(CHOICES)}")
+    parser.add_argument("--points", help="horizontal values by commas, of those that the figure has")
     parser.add_argument("--rate", type=float, help="rows/s that stand for the nodes' capacity; default: measure it")
 
 
@@ -27,7 +28,9 @@ def main(options: argparse.Namespace) -> None:
             print(f"{name:>7}: {' '.join(order)}  ({len(order)} decisions)")
         return
     figure = FIGURES[options.figure]
-    trials = Trials(f"enjima-{options.figure}", options.seconds or figure.seconds, _say, options.rate)
+    points = options.points.split(",") if options.points else None
+    seconds = options.seconds or figure.seconds
+    trials = Trials(f"enjima-{options.figure}", seconds, _say, options.rate, points=points)
     try:
         figure.run(trials, _choices(options.policies) or figure.choices)
     finally:

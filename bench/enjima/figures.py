@@ -66,7 +66,7 @@ def _peers(name: str) -> Run:
     def run(trials: Trials, choices: Sequence[Choice]) -> None:
         rate = paper_rate(name, trials.capacity(name))
         trials.close()
-        for count in COUNTS:
+        for count in filter(trials.asked, COUNTS):
             for system in race.able(WORKLOADS[name]):
                 told = {"queries": count, "rate": rate, "seconds": trials.seconds, "seed": 1}
                 result = race.in_process(name, system, told)

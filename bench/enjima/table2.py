@@ -17,7 +17,6 @@ from bench.cameo.plots import save
 from bench.cameo.results import CameoResult, values
 from bench.enjima.jobs import queries
 from bench.enjima.trials import Choice, Trials
-from headway.errors import UnsupportedPlan
 
 WINDOWS = (60, 40, 20)
 LOAD = 0.5
@@ -27,10 +26,7 @@ def run(trials: Trials, choices: Sequence[Choice]) -> None:
     """One query at half of what the nodes take of it."""
     rate = round(LOAD * trials.capacity("lrb"))
     for window in WINDOWS:
-        try:
-            _trace(trials, choices[0], window, rate)
-        except UnsupportedPlan as error:
-            trials.say(f"  windows of {window} s are left out: {str(error).splitlines()[0]}")
+        _trace(trials, choices[0], window, rate)
 
 
 def _trace(trials: Trials, choice: Choice, window: int, rate: int) -> None:

@@ -1,6 +1,7 @@
 """Runs of an experiment: every horizontal value under every choice of policy and mode, in one session of Spark.
 
-1. A choice that this Headway does not know, and a query that it cannot run, are told of and left out.
+1. Policies take turns on the same running queries, in an order that rotates: what else the machine does hits all alike.
+   Modes are settings of a session: each has a run of its own.
 2. Latency is that of events, by markers, as the papers measure; the first seconds do not count.
 """
 
@@ -14,7 +15,6 @@ from typing import Any
 from bench.cameo.results import CameoResult
 from bench.cluster import Cluster, Group
 from bench.enjima.jobs import FLOOD, QueryJob, queries
-from headway.errors import InvalidOption, UnsupportedPlan
 
 CALIBRATION_SECONDS = 6.0
 SLICE = 2.0
@@ -50,14 +50,20 @@ TQ = Choice("arrival", "TQ", _QUEUES | _THREADS)
 SQ = Choice("enjima", "SQ", _QUEUES)
 TM = Choice("arrival", "TM", _THREADS)
 MODES = (FULL, TQ, SQ, TM)
-CHOICES = {choice.label: choice for choice in (*POLICIES, Choice("llf"), TQ, SQ, TM)}
+CHOICES = {choice.label: choice for choice in (*POLICIES, Choice("llf"), Choice("slack"), TQ, SQ, TM)}
 
 
 class Trials:
     """Real nodes for one experiment; `say` takes lines for people. `rate`, if given, stands for every capacity."""
 
     def __init__(
-        self, workload: str, seconds: float, say: Callable[[str], None], rate: float | None = None, nodes: int = 2
+        self,
+        workload: str,
+        seconds: float,
+        say: Callable[[str], None],
+        rate: float | None = None,
+        nodes: int = 2,
+        points: Sequence[str] | None = None,
     ) -> None:
         self.workload = workload
         self.seconds = seconds
@@ -65,6 +71,8 @@ class Trials:
         self.results: list[CameoResult] = []
         self._rate = rate
         self._nodes = nodes
+        self._points = points
+        """The horizontal values that are asked for; None: all."""
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -78,17 +86,32 @@ class Trials:
         """Rows/s that the nodes take of a workload when there is always more; 0: they cannot run it."""
         if self._rate is not None:
             return self._rate
-        told = self._groups(FULL, queries(name, 2, FLOOD), CALIBRATION_SECONDS)
+        told = self.cluster.run(FULL.policy, queries(name, 2, FLOOD), CALIBRATION_SECONDS)
         taken = sum(group.rows_per_s for group in told.values())
         self.say(f"  capacity for {name}: {taken / 1e6:.2f} M rows/s")
         return taken
 
+    def asked(self, x: float | str) -> bool:
+        """Whether a horizontal value is wanted."""
+        return self._points is None or str(x) in self._points
+
     def point(self, x: float | str, jobs: Sequence[QueryJob], choices: Sequence[Choice], **settings: Any) -> None:
         """Run the jobs under every choice; a result per choice and group."""
+        if not self.asked(x):
+            return
+        alike: dict[str, list[Choice]] = {}
         for choice in choices:
-            for name, group in self._groups(choice, jobs, self.seconds).items():
-                mine = [job for job in jobs if job.group == name]
-                self.report(choice, x, name, group, sum(job.rows_per_s for job in mine), settings)
+            alike.setdefault(repr(choice.conf), []).append(choice)
+        for same in alike.values():
+            with self.cluster.trial(same[0].policy, jobs, conf=same[0].conf) as trial:
+                if len(same) == 1:
+                    told = {same[0].label: trial.run(self.seconds)}
+                else:
+                    told = trial.alternate({choice.label: choice.policy for choice in same}, self.seconds)
+            for choice in same:
+                for name, group in told[choice.label].items():
+                    mine = [job for job in jobs if job.group == name]
+                    self.report(choice, x, name, group, sum(job.rows_per_s for job in mine), settings)
 
     def timeline(self, x: str, jobs: Sequence[QueryJob], choices: Sequence[Choice]) -> None:
         """Run the jobs under every choice, told in slices of time: (seconds, rows/s, mean latency, p99). What a result
@@ -100,30 +123,16 @@ class Trials:
                 (SLICE * n, told.rows / told.seconds, *_latency(told.markers.summary()))
                 for n, told in enumerate(slices)
             ]
-            if slices:
-                self.report(choice, x, jobs[0].group, slices[-1], offered, {"timeline": points})
+            self.report(choice, x, jobs[0].group, slices[-1], offered, {"timeline": points})
 
     def _sliced(self, choice: Choice, jobs: Sequence[QueryJob]) -> list[Group]:
         """One group per slice; all are judged by what was written in the end."""
         slices: list[dict[str, Group]] = []
-        try:
-            with self.cluster.trial(choice.policy, jobs, conf=choice.conf) as trial:
-                trial.wait()
-                slices.extend(trial.measure(SLICE) for _ in range(max(1, int(self.seconds / SLICE))))
-                trial.finish(slices)
-        except (InvalidOption, UnsupportedPlan) as error:
-            self._leave_out(choice, error)
+        with self.cluster.trial(choice.policy, jobs, conf=choice.conf) as trial:
+            trial.wait()
+            slices.extend(trial.measure(SLICE) for _ in range(max(1, int(self.seconds / SLICE))))
+            trial.finish(slices)
         return [group for groups in slices for group in groups.values()]
-
-    def _groups(self, choice: Choice, jobs: Sequence[QueryJob], seconds: float) -> dict[str, Group]:
-        try:
-            return self.cluster.run(choice.policy, jobs, seconds, conf=choice.conf)
-        except (InvalidOption, UnsupportedPlan) as error:
-            self._leave_out(choice, error)
-            return {}
-
-    def _leave_out(self, choice: Choice, error: Exception) -> None:
-        self.say(f"  {choice.label} is left out: {str(error).splitlines()[0]}")
 
     def report(
         self, choice: Choice, x: float | str, name: str, group: Group, offered: float, settings: dict[str, Any]

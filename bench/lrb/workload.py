@@ -118,7 +118,7 @@ class Lrb(RingWorkload):
         "window": (20, "seconds of a minute (60, 40 or 20 in Enjima); the other windows follow"),
         "minutes": (60, "length of the simulation that is replayed"),
     }
-    first_guess = {"headway": 4_000_000, "spark": 200_000, "flink": 400_000}  # noqa: RUF012
+    first_guess = {"headway": 20_000_000, "spark": 600_000, "flink": 600_000}  # noqa: RUF012
     left_out = {  # noqa: RUF012
         "bytewax": "a toll takes windows over the results of windows, and event time, which Bytewax counts for each "
         "key, does not go from one window operator to the next",

@@ -67,3 +67,11 @@ def test_times_of_stages_in_a_trace(tmp_path: Path) -> None:
     lines += [{"node": n, "number": 3, "stage": 1, "kind": "rows", "seconds": 0.2} for n in (0, 1)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert milliseconds(path, 4.0) == {"1 chain": pytest.approx(100.0)}
+
+
+def test_a_point_that_is_not_asked_for_is_not_run() -> None:
+    trials = Trials("enjima-test", 1.0, lambda line: None, rate=5e6, points=["6"])
+    assert [x for x in (4, 6, 8) if trials.asked(x)] == [6]
+    trials.point(8, queries("ysb", 8, 1), POLICIES)
+    assert "cluster" not in vars(trials)
+    assert trials.results == []

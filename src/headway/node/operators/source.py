@@ -38,8 +38,9 @@ from headway.observe.misses import Spent
 from headway.scheduling.contexts import EARLIEST
 
 PAUSE = 0.0002
-"""Per source of the node."""
-SHORTEST_PAUSE = 0.001
+SHORTEST_PAUSE = 0.0005
+"""Both per source of the node."""
+USUAL_PAUSE = 0.001
 LONGEST_PAUSE = 0.02
 LONGEST_LEAD = 0.1
 PAUSES_IN_TARGET = 8
@@ -311,7 +312,10 @@ class InlineOperator(Operator):
         longest = LONGEST_PAUSE
         if self.host.latency is not None:
             longest = min(longest, self.host.latency / PAUSES_IN_TARGET)
-        return max(SHORTEST_PAUSE, min(PAUSE * self.host.sources(), longest))
+        sources = self.host.sources()
+        # Sooner than usual only for a near target, and where there are few to ask.
+        shortest = min(USUAL_PAUSE, max(SHORTEST_PAUSE * sources, longest))
+        return max(shortest, min(PAUSE * sources, longest))
 
     def snapshot(self) -> State:
         return State(value=self.positions())
