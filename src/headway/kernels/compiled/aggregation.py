@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pyspark.sql import types as T
+
 from headway.dataflow.expr import Column
 from headway.dataflow.graph import AggCall, Aggregate
 from headway.kernels.compiled import layout
 from headway.kernels.compiled.emitter import SUM_OVERFLOW, Emitter, Scope
+from headway.kernels.compiled.quick import Quick
 from headway.kernels.compiled.values import NotCompilable, Struct, Value, both, is_float, negate, storage
 
 _EXTREMES = {"min": ("i64(INT64_MAX)", "f64(np.nan)"), "max": ("i64(INT64_MIN)", "f64(-np.inf)")}
@@ -69,15 +72,13 @@ def write_aggregation(
     they may have been computed."""
     if aggregate.session:
         raise NotCompilable("session windows have no compiled form")
-    keys = [_key(key, emitter, scope) for key in aggregate.keys]
     updates = [_update(agg, emitter, scope) for agg in aggregate.aggs]
+    keys = _keys(aggregate, emitter, scope)
     plan = like or _plan(aggregate, keys, updates)
     emitter.preamble += _preamble(plan)
-    group = _write_group(aggregate, keys, plan, emitter, ahead)
-    base = emitter.let(f"cells + 8 * {plan.width} * {group}", "base")
-    _write_seen(updates, plan, base, emitter)
-    for update, states in zip(updates, plan.states, strict=True):
-        _write_update(update, base, states, emitter)
+    _write_updates(updates, plan, _write_group(aggregate, keys, plan, emitter, ahead), emitter)
+    if emitter.quick is not None:
+        emitter.quick.update = lambda group: _write_updates(updates, plan, group, emitter)
     return plan
 
 
@@ -103,6 +104,13 @@ def write_full_check(new: int, emitter: Emitter) -> None:
         for slot, value in {layout.GROUPS: "groups", layout.TIME: "latest", layout.FROM: "i"}.items():
             emitter.line(f"header[{slot}] = {value}")
         emitter.line(f"return {layout.FULL}")
+
+
+def _keys(aggregate: Aggregate, emitter: Emitter, scope: Scope) -> list[Value | Struct]:
+    """Windows last: with the first of them the search for the group begins."""
+    order = sorted(range(len(aggregate.keys)), key=lambda i: isinstance(aggregate.keys[i].type, T.StructType))
+    keys = {i: _key(aggregate.keys[i], emitter, scope) for i in order}
+    return [keys[i] for i in range(len(keys))]
 
 
 def _key(key: Column, emitter: Emitter, scope: Scope) -> Value | Struct:
@@ -254,13 +262,33 @@ def _write_dense(
     position = emitter.let(_position(keys, parts, plan), "d")
     condition = f"below({position}, key_range)" + ("" if nulls == "i64(0)" else f" and {nulls} == 0")
     with emitter.block(f"if {condition}:"):
-        if window is None:
-            emitter.line(f"place_{group} = {position}")
-        else:
+        way = "i64(0)"
+        if window is not None:
             struct = keys[window]
             assert isinstance(struct, Struct)
-            emitter.line(f"place_{group} = {_write_way(struct, parts[window], emitter)} + {position}")
+            way = _write_way(struct, parts[window], emitter)
+        emitter.line(f"place_{group} = {way} + {position}")
+        if emitter.quick is not None:
+            _write_nearness(emitter.quick, keys, plan, way, emitter)
         emitter.line(f"{group} = load_i32(dense, place_{group})")
+
+
+def _write_nearness(
+    quick: Quick, keys: list[Value | Struct], plan: AggregationPlan, way: str, emitter: Emitter
+) -> None:
+    """From here on, rows of this window may take the quick way."""
+    key = keys[plan.dense_key] if plan.dense_key is not None and plan.dense_key >= 0 else None
+    if not isinstance(key, Value):
+        return
+    quick.way = way
+    if plan.places and key.place is not None:
+        found, low, span = quick.tables.get(key.place, (key, "", ""))
+        if low:
+            quick.place = found, low
+            emitter.line(f"{quick.near} = key_range if {span} != 0 else i64(0)")
+    else:
+        quick.place = key, "key_low"
+        emitter.line(f"{quick.near} = key_range")
 
 
 def _write_way(window: Struct, start: str, emitter: Emitter) -> str:
@@ -332,6 +360,16 @@ def _initial(agg: AggCall) -> list[tuple[str, str]]:
     if agg.function == "sum":
         return [("f64", "f64(0.0)")] if real else [("i64", "i64(0)")]
     return [("f64" if real else "i64", _EXTREMES[agg.function][real])]
+
+
+def _write_updates(updates: list[_Update], plan: AggregationPlan, group: str, emitter: Emitter) -> list[str]:
+    """Add a row to its group; gives the names of what that needs."""
+    base = emitter.let(f"cells + 8 * {plan.width} * {group}", "base")
+    _write_seen(updates, plan, base, emitter)
+    for update, states in zip(updates, plan.states, strict=True):
+        _write_update(update, base, states, emitter)
+    arguments = [update.argument.code for update in updates if update.argument is not None]
+    return [*arguments, *(update.counts for update in updates)]
 
 
 def _write_seen(updates: list[_Update], plan: AggregationPlan, base: str, emitter: Emitter) -> None:

@@ -12,12 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pyspark.sql import types as T
 
 from headway.dataflow.expr import Call, Column, Expr, Literal
 from headway.kernels.compiled.values import AnyValue, NotCompilable, Struct, Value, is_float, storage, zero
+
+if TYPE_CHECKING:
+    from headway.kernels.compiled.quick import Quick
 
 ROW_ERROR = 1
 SUM_OVERFLOW = 2
@@ -81,13 +85,15 @@ class Emitter:
         self.preamble: list[str] = []
         self.raises = False
         self.used: dict[int, T.DataType] = {}
-        self._lines: list[str] = []
-        self._depth = 1
+        self.lines: list[str] = []
+        self.depth = 1
+        self.quick: Quick | None = None
+        """Not None iff a row is written that may have a quick way to its group."""
         self._names = 0
         self._known: list[dict[object, AnyValue]] = [{}]
 
     def line(self, text: str) -> None:
-        self._lines.append("    " * self._depth + text)
+        self.lines.append("    " * self.depth + text)
 
     def name(self, prefix: str = "t") -> str:
         self._names += 1
@@ -111,26 +117,33 @@ class Emitter:
     def block(self, header: str) -> Iterator[None]:
         """Statements below `header`; what they compute is not known after it."""
         self.line(header)
-        self._depth += 1
+        self.depth += 1
         self._known.append({})
-        before = len(self._lines)
+        before = len(self.lines)
         yield
-        if len(self._lines) == before:
+        if len(self.lines) == before:
             self.line("pass")
         self._known.pop()
-        self._depth -= 1
+        self.depth -= 1
+
+    @contextmanager
+    def at(self, depth: int) -> Iterator[None]:
+        """Statements that are so deep."""
+        before, self.depth = self.depth, depth
+        yield
+        self.depth = before
 
     @contextmanager
     def attempt(self) -> Iterator[Attempt]:
         """Statements set aside, with the answer whether one of them may fail; `keep` or drop them afterwards."""
-        attempt = Attempt(self, self._lines, self.raises, self._known)
-        self._lines, self.raises, self._known = [], False, [*self._known, {}]
+        attempt = Attempt(self, self.lines, self.raises, self._known)
+        self.lines, self.raises, self._known = [], False, [*self._known, {}]
         yield attempt
-        attempt.close(self._lines, self.raises, self._known[-1])
-        self._lines, self.raises, self._known = attempt.before, attempt.raised_before, attempt.known_before
+        attempt.close(self.lines, self.raises, self._known[-1])
+        self.lines, self.raises, self._known = attempt.before, attempt.raised_before, attempt.known_before
 
     def extend(self, lines: list[str], deeper: int = 0) -> None:
-        self._lines.extend("    " * deeper + line for line in lines)
+        self.lines.extend("    " * deeper + line for line in lines)
 
     def remember(self, known: dict[object, AnyValue]) -> None:
         self._known[-1].update(known)
@@ -185,7 +198,7 @@ class Emitter:
     def source(self, name: str) -> list[str]:
         """The finished function."""
         top = [*self.parameters.preamble(), *self.preamble]
-        return [f"def {name}(header, constants, reals):", *("    " + line for line in top), *self._lines]
+        return [f"def {name}(header, constants, reals):", *("    " + line for line in top), *self.lines]
 
 
 @dataclass

@@ -40,7 +40,10 @@ def write_lookup(step: StaticJoin, emitter: Emitter, scope: Scope) -> tuple[str,
     _check(step)
     key = emitter.scalar(step.stream_keys[0], scope)
     index = _index(step.table, step.table_keys[0])
-    row = _write_probe(index, key.code, emitter)
+    if emitter.quick is not None:
+        emitter.quick.refuse_after()
+        emitter.quick.begins(emitter)
+    row = _write_probe(index, key, emitter)
     hit = emitter.let(both(f"({row} >= 0)", negate(key.null)), "hit")
     # A key is of one row at most, so that a semi-join is an inner one.
     found = step.how in ("inner", "semi")
@@ -63,12 +66,15 @@ def _check(step: StaticJoin) -> None:
         raise NotCompilable(f"a static join by a key of type {step.stream_keys[0].type.simpleString()}")
 
 
-def _write_probe(index: Index, key: str, emitter: Emitter) -> str:
+def _write_probe(index: Index, key: Value, emitter: Emitter) -> str:
     parameters = emitter.parameters
     low, span = parameters.integer(index.low), parameters.integer(index.span)
     present, hashed = parameters.array(index.present), parameters.array(index.hashed)
     mask = parameters.integer(len(index.hashed) // 2 - 1)
-    return emitter.let(f"look_up({key}, {low}, {span}, {present}, {hashed}, {mask})", "row")
+    row = emitter.let(f"look_up({key.code}, {low}, {span}, {present}, {hashed}, {mask})", "row")
+    if emitter.quick is not None:
+        emitter.quick.tables[row] = key, low, span
+    return row
 
 
 def _column(table: StaticTable, index: Index, at: int, row: str, missing: str, emitter: Emitter) -> Ref:

@@ -32,6 +32,7 @@ from headway.kernels.compiled.expansion import expanded
 from headway.kernels.compiled.inputs import inputs_of, is_plain
 from headway.kernels.compiled.lookup import write_lookup
 from headway.kernels.compiled.output import OutputPlan, write_output
+from headway.kernels.compiled.quick import Quick, write_row
 from headway.kernels.compiled.values import AnyValue, NotCompilable, Struct, Value, both, negate, storage
 
 
@@ -84,9 +85,22 @@ class _Writer:
             with self._parts(done):
                 self._hash_ahead(scope)
                 with self._rows():
-                    self._full_check()
-                    self._steps(done, self._after(scope, done))
+                    self._row(done, self._after(scope, done))
         self._finish()
+
+    def _row(self, done: int, scope: Scope) -> None:
+        """Write the steps that are left for one row, and a quick way to its group if there is one."""
+        aggregate, emitter = self.chain.aggregate, self.emitter
+        if aggregate is None or not aggregate.keys or self.fan_out > 1:
+            self._full_check()
+            self._steps(done, scope)
+            return
+        near = emitter.state("i64(0)", "near")
+        with emitter.attempt() as body:
+            quick = emitter.quick = Quick(near, emitter.lines)
+            self._steps(done, scope)
+            emitter.quick = None
+        write_row(body, quick, emitter)
 
     @contextmanager
     def _parts(self, done: int) -> Iterator[None]:
@@ -229,6 +243,8 @@ class _Writer:
                     self._watermark(step, self._after(scope, position))
 
     def _watermark(self, step: Watermark, scope: Scope) -> None:
+        if self.emitter.quick is not None:
+            self.emitter.quick.refuse_after()
         time = self.emitter.scalar(Column(step.schema[step.column].type, step.column), scope)
         later = both(f"({time.code} > latest)", negate(time.null))
         self.emitter.line(f"latest = {time.code} if {later} else latest")
@@ -277,6 +293,8 @@ class _Writer:
         if header == "if True:":
             self._steps(position, scope)
             return
+        if self.emitter.quick is not None and not isinstance(self.steps[position - 1], StaticJoin):
+            self.emitter.quick.refuse_after()
         with self.emitter.block(header):
             self._steps(position, scope)
 

@@ -21,9 +21,14 @@ def window(call: Call, emitter: Emitter, scope: Scope, index: str) -> Struct:
     duration, slide, offset = (emitter.parameters.integer(call.option(o)) for o in ("duration", "slide", "offset"))
     start, number = emitter.state("i64(0)", "w"), emitter.state("i64(0)", "q")
     emitter.preamble.append(f"{number} = floor_div(-{offset}, {slide}); {start} = {number} * {slide} + {offset}")
+    if emitter.quick is not None:
+        emitter.quick.begins(emitter)
+        emitter.quick.windows.append((time, start, slide))
     with emitter.block(f"if seldom({_outside(time, start, slide)}):"):
         emitter.line(f"{number} = floor_div({time.code} - {offset}, {slide})")
         emitter.line(f"{start} = {number} * {slide} + {offset}")
+        if emitter.quick is not None:
+            emitter.line(f"{emitter.quick.near} = i64(0)")
     begin = emitter.let(f"{start} - {index} * {slide}")
     end = emitter.let(f"{begin} + {duration}")
     ordinal = emitter.let(f"{number} - {index}")
