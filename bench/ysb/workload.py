@@ -72,7 +72,7 @@ class Ysb(RingWorkload):
     settings = {"drift": (0, "seconds after which two of three events are views instead of one, and back; 0: never")}  # noqa: RUF012
     window_us = WINDOW_US
     first_guess = {  # noqa: RUF012
-        "headway": 400_000_000, "spark": 15_000_000, "flink": 13_000_000, "bytewax": 110_000, "pathway": 600_000,
+        "headway": 700_000_000, "spark": 15_000_000, "flink": 14_000_000, "bytewax": 110_000, "pathway": 600_000,
     }  # fmt: skip
 
     def open(self, spark: SparkSession) -> None:

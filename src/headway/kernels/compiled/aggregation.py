@@ -19,9 +19,10 @@ from pyspark.sql import types as T
 from headway.dataflow.expr import Column
 from headway.dataflow.graph import AggCall, Aggregate
 from headway.kernels.compiled import layout
-from headway.kernels.compiled.emitter import SUM_OVERFLOW, Emitter, Scope
+from headway.kernels.compiled.emitter import Emitter, Scope
 from headway.kernels.compiled.quick import Quick
-from headway.kernels.compiled.values import NotCompilable, Struct, Value, both, is_float, negate, storage
+from headway.kernels.compiled.updates import Update, update_of, write_updates
+from headway.kernels.compiled.values import NotCompilable, Struct, Value, is_float, storage
 
 _EXTREMES = {"min": ("i64(INT64_MAX)", "f64(np.nan)"), "max": ("i64(INT64_MIN)", "f64(-np.inf)")}
 
@@ -56,15 +57,6 @@ class AggregationPlan:
         return self.key_cells + self.seen_cell + sum(map(len, self.states))
 
 
-@dataclass(frozen=True)
-class _Update:
-    """An aggregate's argument for this row, and whether it counts."""
-
-    agg: AggCall
-    argument: Value | None
-    counts: str
-
-
 def write_aggregation(
     aggregate: Aggregate, emitter: Emitter, scope: Scope, like: AggregationPlan | None, ahead: str | None
 ) -> AggregationPlan:
@@ -72,13 +64,13 @@ def write_aggregation(
     they may have been computed."""
     if aggregate.session:
         raise NotCompilable("session windows have no compiled form")
-    updates = [_update(agg, emitter, scope) for agg in aggregate.aggs]
+    updates = [update_of(agg, emitter, scope) for agg in aggregate.aggs]
     keys = _keys(aggregate, emitter, scope)
     plan = like or _plan(aggregate, keys, updates)
     emitter.preamble += _preamble(plan)
-    _write_updates(updates, plan, _write_group(aggregate, keys, plan, emitter, ahead), emitter)
+    write_updates(updates, plan, _write_group(aggregate, keys, plan, emitter, ahead), emitter)
     if emitter.quick is not None:
-        emitter.quick.update = lambda group: _write_updates(updates, plan, group, emitter)
+        emitter.quick.update = lambda group: write_updates(updates, plan, group, emitter)
     return plan
 
 
@@ -125,38 +117,7 @@ def _key(key: Column, emitter: Emitter, scope: Scope) -> Value | Struct:
     return value
 
 
-def _update(agg: AggCall, emitter: Emitter, scope: Scope) -> _Update:
-    if agg.function not in ("count", "sum", "avg", "min", "max"):
-        raise NotCompilable(f"aggregate {agg.function} has no compiled form")
-    counts = "True"
-    if agg.filter is not None:
-        condition = emitter.scalar(agg.filter, scope)
-        counts = emitter.let(both(condition.code, negate(condition.null)))
-    if agg.function == "count":
-        return _Update(agg, None, _none_null(agg, counts, emitter, scope))
-    if storage(agg.args[0].type) == "bit" and agg.function in ("sum", "avg"):
-        raise NotCompilable(f"{agg.function} of booleans")
-    if counts != "True":
-        return _filtered(agg, counts, emitter, scope)
-    argument = emitter.scalar(agg.args[0], scope)
-    return _Update(agg, argument, emitter.let(negate(argument.null)))
-
-
-def _none_null(agg: AggCall, counts: str, emitter: Emitter, scope: Scope) -> str:
-    for arg in agg.args:
-        counts = both(counts, negate(emitter.null(arg, scope)))
-    return emitter.let(counts)
-
-
-def _filtered(agg: AggCall, counts: str, emitter: Emitter, scope: Scope) -> _Update:
-    """The argument is only computed for rows that pass the aggregate's own filter: it might fail on the others."""
-    from headway.kernels.compiled.expressions.logic import when
-
-    argument = when(counts, lambda: emitter.scalar(agg.args[0], scope), agg.args[0].type, emitter)
-    return _Update(agg, argument, emitter.let(both(counts, negate(argument.null))))
-
-
-def _plan(aggregate: Aggregate, keys: list[Value | Struct], updates: list[_Update]) -> AggregationPlan:
+def _plan(aggregate: Aggregate, keys: list[Value | Struct], updates: list[Update]) -> AggregationPlan:
     null_cell = _some_null(keys)
     seen_cell = any(_tracked(u) for u in updates)
     at = len(keys) + null_cell + seen_cell
@@ -184,7 +145,7 @@ def _missing(keys: list[Value | Struct]) -> list[str]:
     return [key.fields[0].null if isinstance(key, Struct) else key.null for key in keys]
 
 
-def _tracked(update: _Update) -> bool:
+def _tracked(update: Update) -> bool:
     """Whether a group can be there without a value of this aggregate, whose state is then null."""
     return update.counts != "True" and update.agg.function in ("sum", "min", "max")
 
@@ -360,52 +321,3 @@ def _initial(agg: AggCall) -> list[tuple[str, str]]:
     if agg.function == "sum":
         return [("f64", "f64(0.0)")] if real else [("i64", "i64(0)")]
     return [("f64" if real else "i64", _EXTREMES[agg.function][real])]
-
-
-def _write_updates(updates: list[_Update], plan: AggregationPlan, group: str, emitter: Emitter) -> list[str]:
-    """Add a row to its group; gives the names of what that needs."""
-    base = emitter.let(f"cells + 8 * {plan.width} * {group}", "base")
-    _write_seen(updates, plan, base, emitter)
-    for update, states in zip(updates, plan.states, strict=True):
-        _write_update(update, base, states, emitter)
-    arguments = [update.argument.code for update in updates if update.argument is not None]
-    return [*arguments, *(update.counts for update in updates)]
-
-
-def _write_seen(updates: list[_Update], plan: AggregationPlan, base: str, emitter: Emitter) -> None:
-    bits = [
-        f"(i64({update.counts}) << {i})"
-        for i, update in enumerate(updates)
-        if plan.seen_cell and update.agg.function in ("sum", "min", "max")
-    ]
-    if bits:
-        emitter.line(f"store_i64({base}, {plan.seen}, load_i64({base}, {plan.seen}) | {' | '.join(bits)})")
-
-
-def _write_update(update: _Update, base: str, states: tuple[int, ...], emitter: Emitter) -> None:
-    if update.agg.function == "count":
-        emitter.line(f"store_i64({base}, {states[0]}, load_i64({base}, {states[0]}) + i64({update.counts}))")
-    elif update.counts == "True":
-        _write_value(update, base, states, emitter)
-    elif update.counts != "False":
-        with emitter.block(f"if {update.counts}:"):
-            _write_value(update, base, states, emitter)
-
-
-def _write_value(update: _Update, base: str, states: tuple[int, ...], emitter: Emitter) -> None:
-    assert update.argument is not None
-    code, function = update.argument.code, update.agg.function
-    real = is_float(update.agg.args[0].type)
-    if function == "avg":
-        emitter.line(f"store_i64({base}, {states[1]}, load_i64({base}, {states[1]}) + 1)")
-    kind = "f64" if real or function == "avg" else "i64"
-    old = emitter.let(f"load_{kind}({base}, {states[0]})")
-    new = emitter.let(f"{kind}({code})")
-    if function in ("sum", "avg"):
-        if kind == "i64" and dict(update.agg.options).get("ansi", True):
-            emitter.fail_if(f"add_overflows({old}, {new})", SUM_OVERFLOW)
-        emitter.line(f"store_{kind}({base}, {states[0]}, {old} + {new})")
-        return
-    left, right = (new, old) if function == "min" else (old, new)
-    better = f"less_floats({left}, {right})" if real else f"{left} < {right}"
-    emitter.line(f"if {better}: store_{kind}({base}, {states[0]}, {new})")
