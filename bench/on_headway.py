@@ -12,6 +12,7 @@ from bench.cluster import CONF
 from bench.lines import Line, Lines, read_lines
 from bench.search import BEHIND, LAG, Trial
 from bench.workload import Workload
+from headway.intervals import seconds as seconds_of
 from headway.observe.metrics import QueryMetrics
 
 WARM_UP = 4.0
@@ -84,8 +85,10 @@ class OnHeadway:
         # What was due and does not wait was read. Nodes tell of their rows once a second, each at a time of its own: a
         # count of them over a few seconds is off by some percent.
         per_second = offered - (waits - waited) / took
-        followed = not cut and waits <= waited + LAG * offered and per_second > FOLLOWED * offered
-        return Trial(rate, per_second, totals.input_rows, took, followed, self._latency(totals), False, cut)
+        kept_up = not cut and waits <= waited + LAG * offered and per_second > FOLLOWED * offered
+        latency = self._latency(totals)
+        late = kept_up and latency.get("p99", 0.0) > 1000 * seconds_of(self._workload.target)
+        return Trial(rate, per_second, totals.input_rows, took, kept_up and not late, latency, False, cut, late)
 
     def _latency(self, totals: QueryMetrics) -> dict[str, float]:
         """Of events, by the markers among them; where results follow at once, by results if those are slower: markers

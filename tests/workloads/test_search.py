@@ -110,3 +110,16 @@ def test_an_undisturbed_run_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> 
     result = measure("w", "s", 1, "max", 20.0, system.run, 1_000_000, silent)
     assert system.rates == [*before.rates, 800_000]
     assert result.settings["stolen"] == 0.0
+
+
+def test_a_rate_at_which_the_target_is_missed_is_not_followed() -> None:
+    """Nor does it end the search: a lower one may keep it."""
+    said: list[str] = []
+
+    def run(rate: int, seconds: float) -> Trial:
+        late = rate > 600_000
+        return Trial(rate, rate, 1, seconds, not late, {"p99": 1.0}, True, late=late)
+
+    found = highest(run, 1_000_000, 20.0, said.append)
+    assert 600_000 / NEAR - 1 <= found.rate <= 600_000
+    assert "too late" in said[0]
