@@ -85,6 +85,13 @@ def filtered_after() -> Chain:
     return aggregated([join, few, keyed], [0, 1], [COUNT], event=0)
 
 
+def joined_by_another_key(how: str) -> Chain:
+    """That a number was seen in a window says nothing of whether this row meets one of the table."""
+    join = meeting(SOURCE, how)
+    keyed = project([TUMBLING, col("i")], join)
+    return aggregated([join, keyed], [0, 1], [COUNT], event=0)
+
+
 def watched_after() -> Chain:
     """A watermark after the look-up sees only rows that met one."""
     join = meeting(SOURCE)
@@ -104,6 +111,9 @@ CASES: dict[str, tuple[Callable[[], Chain], bool]] = {
     "joined": (joined, True),
     "joined by hash": (lambda: joined(far=True), True),
     "left join": (lambda: joined("left"), False),
+    "join by another key": (lambda: joined_by_another_key("inner"), False),
+    "semi-join": (lambda: joined_by_another_key("semi"), False),
+    "anti-join": (lambda: joined_by_another_key("anti"), False),
     "value": (keyed_by_value, True),
     "filtered aggregate": (lambda: keyed_by_value(True), True),
     "no window": (without_window, False),

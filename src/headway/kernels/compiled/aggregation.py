@@ -242,12 +242,11 @@ def _write_nearness(
     if not isinstance(key, Value):
         return
     quick.way = way
-    if plan.places and key.place is not None:
-        found, low, span = quick.tables.get(key.place, (key, "", ""))
-        if low:
-            quick.place = found, low
-            emitter.line(f"{quick.near} = key_range if {span} != 0 else i64(0)")
-    else:
+    if key.place in quick.tables:
+        found, low, span = quick.tables[key.place]
+        quick.place = found, low
+        emitter.line(f"{quick.near} = key_range if {span} != 0 else i64(0)")
+    elif not quick.tables:
         quick.place = key, "key_low"
         emitter.line(f"{quick.near} = key_range")
 

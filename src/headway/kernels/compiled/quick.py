@@ -6,6 +6,8 @@
    for what all this needs, and a row takes half as long again.
 2. What comes before the search for the group is written once, for both. A chain in which something else follows after
    the search has begun (a filter, say) has no quick way; nor one in which something is null or has several windows.
+3. A row that must meet one of a static table has a quick way only if the dense index is by that row's place: that rows
+   with its key have a group says then that it meets one.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class Quick:
     windows: list[tuple[Value, str, str]] = field(default_factory=list)
     """Time, and the beginning and length of the window that it is compared with."""
     tables: dict[str, tuple[Value, str, str]] = field(default_factory=dict)
-    """Of a row of a static table: the key it is found by, the lowest one, and how many there are by position."""
+    """Of the number of a row of a static table: the key it is found by, the lowest one, and how many there are by
+    position."""
     place: tuple[Value, str] | None = None
     """The key by which the dense index is, and the lowest one."""
     way: str = "i64(0)"
