@@ -26,8 +26,7 @@ class Home:
 
     def __init__(self, index: int) -> None:
         self._where = _where()
-        self._allowed = os.sched_getaffinity(0) if self._where is not None else set()
-        cores = sorted(self._allowed)
+        cores = sorted(os.sched_getaffinity(0)) if self._where is not None else []
         self.core: int | None = cores[index % len(cores)] if len(cores) > 1 else None
         """Not None iff it has a home."""
         self._looked: tuple[float, float] | None = None
@@ -37,11 +36,12 @@ class Home:
         """Be at home, if that is elsewhere."""
         if self.core is None or self._where is None or self._where() == self.core:
             return
-        try:
-            os.sched_setaffinity(0, {self.core})
-            os.sched_setaffinity(0, self._allowed)
-        except OSError:  # a core was taken from this process
+        allowed = os.sched_getaffinity(0)
+        if self.core not in allowed:  # it was taken from this process
             self.core = None
+            return
+        os.sched_setaffinity(0, {self.core})
+        os.sched_setaffinity(0, allowed)
 
     def look(self, now: float) -> None:
         """Give it up if it is crowded; called now and then."""
