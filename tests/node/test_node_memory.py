@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from headway.memory import HEAP, Account, Area, Ledger, Memory
-from headway.node.memory import NodeMemory, QueryMemory, map_memory
+from headway.mapped import map_memory
+from headway.node.memory import NodeMemory, QueryMemory
 
 MIB = 1 << 20
 ROWS = 65_536

@@ -19,6 +19,7 @@ from headway.kernels.aggregates.lists import lists_of, numbered
 from headway.kernels.grouping import whole
 from headway.kernels.keys import flatten
 from headway.kernels.partials import NUMBER, Partials, size_of
+from headway.mapped import Ahead
 
 Ints = npt.NDArray[np.int64]
 _FEWEST = 1 << 11
@@ -110,10 +111,11 @@ class Seen:
 
     They are in a table by hash, of at least twice as many places. When it is too small, they move to one of twice the
     size, some with every call: to move millions at once would stop the node for a tenth of a second. Until all have
-    moved, a pair may be in either table.
+    moved, a pair may be in either table. The larger one is ordered when the smaller is three quarters full.
     """
 
     def __init__(self) -> None:
+        self._ahead = Ahead()
         self._clear()
 
     def _clear(self) -> None:
@@ -165,12 +167,14 @@ class Seen:
     def _make_room(self, more: int) -> None:
         """For so many pairs, if all of them are new."""
         self._move(_MOVES * more + _FEWEST)
-        wanted = 2 * (self._count + more)
-        if wanted <= len(self._table):
+        wanted, room = 2 * (self._count + more), len(self._table)
+        if wanted <= room:
+            if 4 * wanted > 3 * room:
+                self._ahead.order((2 * room, 2), np.int64)
             return
         self._move(len(self._old))
         self._old, self._moved = self._table, 0
-        self._table = _places(max(2 * len(self._table), 1 << (wanted - 1).bit_length()))
+        self._table = self._ahead.take((max(2 * room, 1 << (wanted - 1).bit_length()), 2), np.int64)
 
     def _move(self, most: int) -> None:
         """Move what is in so many places of the smaller table, if there is one."""

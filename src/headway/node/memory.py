@@ -8,47 +8,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import queue
 import threading
 from collections import deque
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from headway.mapped import Mapped, map_memory
 from headway.memory import HEAP, Account, Area, ChunkPool, Part
 from headway.memory.chunks import BLOCKS_PER_CHUNK
-
-_MADV_HUGEPAGE = 14
-_MADV_POPULATE_WRITE = 23
-_LARGE_PAGE = 2 << 20
-
-
-class Mapped(NamedTuple):
-    """The memory of a chunk. The array keeps it mapped."""
-
-    array: np.ndarray[Any, np.dtype[np.uint8]]
-    address: int
-
-
-def map_memory(size: int) -> Mapped | None:
-    """Map memory whose pages are there, at a multiple of a large page if it is as large; None if there is none left."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    try:
-        mapping = mmap.mmap(-1, size + _LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError:
-        return None
-    whole = np.frombuffer(mapping, np.uint8)
-    skip = -whole.ctypes.data % _LARGE_PAGE
-    array = whole[skip : skip + size]
-    address = array.ctypes.data
-    start, length = ctypes.c_void_p(address), ctypes.c_size_t(size)
-    libc.madvise(start, length, _MADV_HUGEPAGE)
-    # By way of ctypes the interpreter's lock is free meanwhile, which mmap's MAP_POPULATE would hold.
-    if libc.madvise(start, length, _MADV_POPULATE_WRITE):
-        libc.memset(start, 0, length)
-    return Mapped(array, address)
 
 
 class _Lease:
