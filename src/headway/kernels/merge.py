@@ -3,7 +3,7 @@
 1. What came since the last result is kept apart from what was there before: to give the groups that changed costs in
    proportion to them, not to all groups.
 2. With few groups it is cheaper to merge them all than to look some of them up. Then sets of which the size alone is
-   asked for are kept apart: they may be large.
+   asked for are kept apart: they may be large. Many groups are looked up.
 3. What came is kept until the next checkpoint, which needs nothing else if the ones before are there: partials of a
    group are merged when they are restored. Not where groups end, for they would come back; nor if it is more than all
    groups.
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from headway.dataflow.graph import Aggregate
 from headway.kernels.api import Changes
 from headway.kernels.groups import Groups
+from headway.kernels.kept_groups import KeptGroups
 from headway.kernels.partials import CHANGED, NUMBER, Partials
 from headway.kernels.sets import Sets
 
@@ -40,6 +41,8 @@ class Merge:
         sets = Sets(self._partials)
         self._sets = sets if sets else None
         """Not None iff sets of settled groups are kept apart: not where there are none, or many groups."""
+        self._kept: KeptGroups | None = None
+        """Not None iff there are many groups, and what changes is asked for: then it has what is settled."""
         self._emit = {"append": self._append, "update": self._update, "complete": self._complete}
         self._log: list[pa.Table] | None = [] if aggregate.event_key is None and not aggregate.session else None
         """What was settled since the last checkpoint; None: it has to be a snapshot."""
@@ -95,7 +98,7 @@ class Merge:
 
     def snapshot(self) -> pa.Table:
         self._begin_log()
-        pairs = [(self._with_lists(self._settled.merged()), False), (self._changed.merged(), True)]
+        pairs = [(self._with_lists(self._all_settled()), False), (self._changed.merged(), True)]
         table = self._merged([table if table is None else _flagged(table, changed) for table, changed in pairs])
         if table is None:
             return self._partials.schema.append(pa.field(CHANGED, pa.bool_())).empty_table()
@@ -115,13 +118,13 @@ class Merge:
 
     @property
     def groups(self) -> int:
-        rows = self._settled.rows + self._changed.rows
-        if rows <= _COUNTED or 2 * rows > 3 * self._counted:
+        rows = self._settled.rows + self._changed.rows + (self._kept.rows if self._kept else 0)
+        if rows <= _COUNTED or (self._kept is None and 2 * rows > 3 * self._counted):
             rows = self._counted = self._count()
         return rows
 
     def _count(self) -> int:
-        tables = [table for table in (self._settled.merged(), self._changed.merged()) if table is not None]
+        tables = [table for table in (self._all_settled(), self._changed.merged()) if table is not None]
         if len(tables) < 2:
             return sum(table.num_rows for table in tables)
         keys = self._partials.keys
@@ -129,7 +132,8 @@ class Merge:
 
     @property
     def bytes(self) -> int:
-        return self._settled.bytes + self._changed.bytes + (0 if self._sets is None else self._sets.bytes)
+        parts = (self._settled, self._changed, self._sets, self._kept)
+        return sum(part.bytes for part in parts if part is not None)
 
     def _append(self, watermark: int | None) -> pa.Table | None:
         return self._merged([self._settled.take_ended(watermark), self._changed.take_ended(watermark)])
@@ -139,6 +143,8 @@ class Merge:
         if news is not None:
             self._keep_for_checkpoint(news)
         changed = None if news is None else self._settle(news)
+        if self._kept is not None and watermark is not None:
+            self._kept.end(watermark)
         ended = self._settled.take_ended(watermark)
         if ended is not None and self._sets is not None:
             self._sets.forget(ended)
@@ -149,25 +155,24 @@ class Merge:
         if news is None:
             return None
         self._keep_for_checkpoint(news)
-        if self._sets is None:
+        if self._sets is None and self._kept is None:
             self._settled.add(news, merged=False)
         else:
             self._settle(news)
-        return self._settled.merged()
+        return self._all_settled()
 
     def _settle(self, news: pa.Table) -> pa.Table:
         """Add `news` to the settled groups; the groups that this changed, as they are now."""
-        few = self._settled.rows <= _FEW
-        if self._sets is not None and few:
+        if self._kept is None and self._settled.rows > _FEW:
+            self._kept = self._looked_up()
+        if self._kept is not None:
+            return self._kept.settle(news)
+        if self._sets is not None:
             return self._settle_apart(news, self._sets)
-        self._keep_together()
-        old = [self._settled.merged()] if few else self._settled.alike(news)
-        tables = [*(_flagged(table, False) for table in old if table is not None), _flagged(news, True)]
+        old = self._settled.merged()
+        tables = [*([] if old is None else [_flagged(old, False)]), _flagged(news, True)]
         merged = self._partials.merge(pa.concat_tables(tables).combine_chunks())
-        if few:
-            self._settled.replace(merged.drop_columns([CHANGED]))
-        else:
-            self._settled.add(news, merged=False)
+        self._settled.replace(merged.drop_columns([CHANGED]))
         return merged.filter(merged.column(CHANGED))
 
     def _settle_apart(self, news: pa.Table, sets: Sets) -> pa.Table:
@@ -181,13 +186,16 @@ class Merge:
         self._settled.replace(merged.drop_columns([CHANGED]))
         return merged.filter(merged.column(CHANGED))
 
-    def _keep_together(self) -> None:
-        """There are many groups: their sets are small, and lists from now on."""
-        if self._sets is not None:
-            table = self._with_lists(self._settled.merged())
-            self._sets = None
-            if table is not None:
-                self._settled.replace(table)
+    def _looked_up(self) -> KeptGroups:
+        """There are many groups now: they are looked up, and their sets, which are small, are lists."""
+        table = self._with_lists(self._settled.take())
+        self._sets, kept = None, KeptGroups(self._partials)
+        if table is not None:
+            kept.settle(table)
+        return kept
+
+    def _all_settled(self) -> pa.Table | None:
+        return self._settled.merged() if self._kept is None else self._kept.all()
 
     def _with_lists(self, table: pa.Table | None) -> pa.Table | None:
         return table if table is None or self._sets is None else self._sets.lists(table)

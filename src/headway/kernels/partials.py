@@ -126,6 +126,11 @@ class Partials:
         states = [pa.array([initial], field.type) for initial, field in zip(self._initial, self.schema, strict=True)]
         return self.encode(batch_of(states, self.schema, 1))
 
+    @property
+    def ends_by_time(self) -> bool:
+        """Whether there is an event-time key."""
+        return self._end is not None
+
     def ended(self, table: pa.Table, watermark: int) -> pa.Array:
         """Which groups `watermark` ends."""
         ended = pc.less_equal(self.ends(table), watermark)
