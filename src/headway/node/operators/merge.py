@@ -12,7 +12,9 @@ from headway.node.outputs import Share
 from headway.node.ports import Channel, ChannelKey
 
 SPARING = 3
-"""After results were made it waits so many times as long as that took: results of large groups would take all time."""
+"""After results were made it waits so many times as long as that takes: results of large groups would take all time."""
+SMOOTHING = 0.2
+"""The weight of the last time. One that took long for another reason is no reason to wait: the next would have more."""
 
 
 class MergeOperator(StatefulOperator[MergeKernel]):
@@ -36,8 +38,8 @@ class MergeOperator(StatefulOperator[MergeKernel]):
         self._oldest: Message | None = None
         self._newest: tuple[int | None, float] = (None, 0.0)
         self._emitted = 0.0
-        self._pause = emit_every
-        """What must pass between results now."""
+        self._takes = 0.0
+        """Seconds to make results, about."""
         self._armed = False
 
     def on_rows(self, channel: Channel, message: Message) -> None:
@@ -55,11 +57,12 @@ class MergeOperator(StatefulOperator[MergeKernel]):
 
     def _emit_if_due(self) -> None:
         now = self.host.now()
-        if now - self._emitted >= self._pause:
+        pause = max(self._emit_every, SPARING * self._takes)
+        if now - self._emitted >= pause:
             self._emit_changed()
         elif not self._armed:
             self._armed = True
-            self.host.at(self._emitted + self._pause, self)
+            self.host.at(self._emitted + pause, self)
 
     def wake(self, now: float) -> None:
         if self._armed:
@@ -74,7 +77,7 @@ class MergeOperator(StatefulOperator[MergeKernel]):
             oldest, newest = Message(t=now, first_t=now, polled=now), (None, now)
         rows = self._kernel.emit(self._mode, self.inputs.current.value)
         self._emitted = self.host.now()
-        self._pause = max(self._emit_every, SPARING * (self._emitted - now))
+        self._takes += SMOOTHING * (self._emitted - now - self._takes)
         self._oldest = None
         if rows is not None:
             self.give(rows, *newest, oldest)
