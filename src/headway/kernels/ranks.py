@@ -43,6 +43,13 @@ def ranks(array: pa.Array) -> Ints:
     raise UnsupportedPlan(f"order of {kind}")
 
 
+def orders(array: pa.Array) -> list[Ints]:
+    """The same as several integers, of which the first that differs decides, where that is less work."""
+    if pa.types.is_struct(array.type) and array.type.num_fields:
+        return [key for child in array.flatten() for key in reversed(sort_keys(child, False, True))]
+    return [ranks(array)]
+
+
 def dense_ranks(array: pa.Array) -> Ints:
     """The ranks from 1 on, with none left out; 0 where a value is null."""
     if pa.types.is_null(array.type):
@@ -69,10 +76,10 @@ def sort_keys(array: pa.Array, descending: bool, nulls_first: bool) -> list[Ints
 
 
 def _struct_ranks(array: pa.Array) -> Ints:
-    keys = [key for child in reversed(array.flatten()) for key in sort_keys(child, False, True)]
-    if not keys:
+    if not array.type.num_fields:
         return np.zeros(len(array), np.int64)
-    order = np.lexsort(keys)
+    keys = orders(array)
+    order = np.lexsort(keys[::-1])
     changes = np.zeros(len(array), np.bool_)
     for key in keys:
         changes[1:] |= np.diff(key[order]) != 0

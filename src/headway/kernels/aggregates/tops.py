@@ -6,14 +6,16 @@ What a row is chosen by is kept beside its value. Of equals, those that came fir
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headway.kernels.aggregates.base import Columns, Function, Grouping, Ints, valid_rows
 from headway.kernels.aggregates.lists import concatenated, groups_of, list_type, lists_of, singletons
-from headway.kernels.ranks import ranks
+from headway.kernels.ranks import orders
 
 
 class TopBy(Function):
@@ -46,13 +48,49 @@ class TopBy(Function):
 
     def _best(self, by: pa.Array, groups: Ints, count: int) -> tuple[pa.Array, Ints]:
         """The rows that stay, group by group, and where those of each group end."""
-        rank, most = ranks(by), self.options["k"]
-        order = np.lexsort((~rank if self.call.function == "max_by_k" else rank, groups))
-        sizes = np.bincount(groups, minlength=count)
-        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return pa.array(order[place < most]), np.concatenate([[0], np.cumsum(np.minimum(sizes, most))])
+        keys = np.stack(orders(by), axis=1)
+        rows, ends = _least(~keys if self.call.function == "max_by_k" else keys, groups, count, self.options["k"])
+        return pa.array(rows), ends
 
     def finish(self, columns: Columns) -> pa.Array:
         lengths = pc.list_value_length(columns[0]).to_numpy()
         ends = np.concatenate([[0], np.cumsum(lengths)])
         return lists_of(ends, columns[0].flatten().field("value"), lengths == 0)
+
+
+@numba.njit(inline="always")  # type: ignore[untyped-decorator]
+def _less(keys: Any, row: int, other: int) -> bool:
+    for at in range(keys.shape[1]):
+        if keys[row, at] != keys[other, at]:
+            return bool(keys[row, at] < keys[other, at])
+    return False
+
+
+@numba.njit(  # type: ignore[untyped-decorator]
+    numba.types.Tuple((numba.int64[::1], numba.int64[::1]))(
+        numba.int64[:, ::1], numba.types.Array(numba.int64, 1, "C", readonly=True), numba.int64, numba.int64
+    ),
+    nogil=True,
+    cache=True,
+)
+def _least(keys: Any, groups: Ints, count: int, most: int) -> tuple[Ints, Ints]:
+    """The `most` rows of every group with the least keys, in order, and where those of each group end."""
+    held, ends = np.zeros(count, np.int64), np.zeros(count + 1, np.int64)
+    for row in range(len(groups)):
+        held[groups[row]] += 1
+    for group in range(count):
+        ends[group + 1] = ends[group] + min(held[group], most)
+    rows = np.empty(ends[count], np.int64)
+    held[:] = 0
+    for row in range(len(groups)):
+        group = groups[row]
+        begin = ends[group]
+        if held[group] == most and not _less(keys, row, rows[begin + most - 1]):
+            continue
+        place = begin + min(held[group], most - 1)
+        held[group] = min(held[group] + 1, most)
+        while place > begin and _less(keys, row, rows[place - 1]):
+            rows[place] = rows[place - 1]
+            place -= 1
+        rows[place] = row
+    return rows, ends
