@@ -51,6 +51,7 @@ class Deployed:
         self.threads = node.threads
         self.account = node.ledger.open()
         self.rows_per_block = node.rows_per_block
+        self.pace = node.pace
         self.memory: Memory = HEAP if node.blocks is None else QueryMemory(node.blocks, self.account)
         self.code_limit = code_limit(deployment)
         self.build = Build(deployment, node.index, self, node.compiler)

@@ -91,6 +91,9 @@ class Port(Protocol):
     def absorb(self, block: Block) -> bool:
         """Have rows taken ahead of the message that tells of them; False: they must be sent."""
 
+    def note(self, partition: int, p: int | None, t: float, polled: float) -> bool:
+        """Whether what was absorbed needs no message; p, t and `polled` are what that would have said."""
+
     def row_cost(self) -> float:
         """Seconds that a row takes there, where nothing is made of it at once; 0: that is not known, or not all."""
 
@@ -134,6 +137,9 @@ class LocalPort:
     def absorb(self, block: Block) -> bool:
         return False
 
+    def note(self, partition: int, p: int | None, t: float, polled: float) -> bool:
+        return False
+
     def _taken(self, size: int) -> None:
         self._looked()
 
@@ -153,6 +159,9 @@ class HandingPort(LocalPort):
 
     def absorb(self, block: Block) -> bool:
         return self._target.absorb(self._channel, block)
+
+    def note(self, partition: int, p: int | None, t: float, polled: float) -> bool:
+        return self._target.note(self._channel, partition, p, t, polled)
 
 
 class RemotePort:
@@ -184,6 +193,9 @@ class RemotePort:
         return MAX_BYTES - self._bytes
 
     def absorb(self, block: Block) -> bool:
+        return False
+
+    def note(self, partition: int, p: int | None, t: float, polled: float) -> bool:
         return False
 
     def send(self, message: Message) -> None:

@@ -43,7 +43,7 @@ class ThreadedNode(Node):
             with self._lock:
                 now = self.clock.now()
                 self._fire_timers(now)
-                self._poll(0.0)
+                self._take(self._poller.poll(0))
                 wait = min(self._wait(self.clock.now()), LONGEST_SLEEP)
             select.select([self._wake_fd], [], [], wait)
 

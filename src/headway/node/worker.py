@@ -41,6 +41,7 @@ from headway.node.user_process import UserProcessEnded
 from headway.node.watchdog import Watchdog, tell_and_exit
 from headway.node.wire import Credit, Endpoint, Keys, decode, own_host
 from headway.observe.trace import OperatorRun
+from headway.scheduling import Pace
 from headway.threads import Threads
 
 REPORT_EVERY = 1.0
@@ -81,6 +82,10 @@ class Node:
         self._deployed: dict[int, Deployed] = {}
         self.polled = 0
         """Sources that this node polls, of all deployments."""
+        self.pace = Pace()
+        self._paced = self.clock.now()
+        self._idle = 0.0
+        """Seconds, since the pace was told."""
         self._unready: list[Deployed] = []
         self._timers: list[tuple[float, int, Deployed, Operator]] = []
         self._calls: deque[Callable[[], None]] = deque()
@@ -126,13 +131,25 @@ class Node:
                 self.blocks.tidy()  # a source may have waited for what has come back
                 operator = self.dispatcher.next(now)
             if operator is None:
-                self._poll(self._wait(now))
-                now = self.clock.now()
+                now = self._rest(now)
                 continue
             now = self._run(operator, now)
             if now - polled > POLL_EVERY:
                 polled = now
-                self._poll(0.0)
+                self.home.go()
+                self._take(self._poller.poll(0))
+
+    def _rest(self, now: float) -> float:
+        """Wait for what comes, and take it; gives the time after it."""
+        wait = self._wait(now)
+        if 0.0 < wait < 0.001:  # the poller's finest grain
+            time.sleep(wait)
+            wait = 0.0
+        self.home.go()
+        found = self._poller.poll(int(wait * 1000))
+        self._idle += self.clock.now() - now
+        self._take(found)
+        return self.clock.now()
 
     def _wait(self, now: float) -> float:
         next_timer = self._timers[0][0] if self._timers else now + LONGEST_WAIT
@@ -214,6 +231,9 @@ class Node:
 
     def _report(self, now: float) -> None:
         self._next_report = now + REPORT_EVERY / REPORT_TURNS
+        passed, self._paced = now - self._paced, now
+        self.pace.passed(passed - self._idle, passed)
+        self._idle = 0.0
         self._turn = (self._turn + 1) % REPORT_TURNS
         if self._recorded:
             self._tell_recorded(last=False)
@@ -249,11 +269,9 @@ class Node:
         self._calls.append(call)
         os.eventfd_write(self._wake_fd, 1)
 
-    def _poll(self, wait: float) -> None:
-        if 0.0 < wait < 0.001:  # the poller's finest grain
-            time.sleep(wait)
-        self.home.go()
-        for source, _ in self._poller.poll(int(wait * 1000)):
+    def _take(self, found: Iterable[tuple[Any, int]]) -> None:
+        """What has come to the sockets."""
+        for source, _ in found:
             if source == self._wake_fd:
                 os.eventfd_read(self._wake_fd)
                 while self._calls:

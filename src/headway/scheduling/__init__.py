@@ -19,6 +19,7 @@ from headway.scheduling.llf import Llf
 from headway.scheduling.min_cost import MinCost
 from headway.scheduling.min_latency import MinLatency
 from headway.scheduling.orleans import Orleans
+from headway.scheduling.pace import Pace
 from headway.scheduling.progress import ProgressMap, Windows
 from headway.scheduling.queue import GRAIN, PATIENCE
 from headway.scheduling.round_robin import RoundRobin
@@ -109,6 +110,7 @@ __all__ = [
     "MinCost",
     "MinLatency",
     "Orleans",
+    "Pace",
     "Policy",
     "PriorityContext",
     "Profile",

@@ -154,19 +154,26 @@ class Operator:
         )
 
     def absorb(self, channel: Channel, block: Block) -> bool:
-        """Take rows whose message is about to come, with more of them, if nothing has to be said of each block."""
+        """Take rows whose message is about to come, if one must come at all (see `note`)."""
         if not (self.absorbs and self._takes_at_once(channel, self.profile.taking)):
             return False
-        host = self.host
+        host, flow = self.host, self.profile.flow
+        self._from, self._waited = channel, 0.0
         began = host.now()
         self._absorb(block)
         ended = host.now()
-        self.profile.flow.took(block.num_rows)
-        self.profile.flow.ran(ended - began, ended)
+        flow.took(block.num_rows)
+        self._rows += block.num_rows
+        flow.ran(ended - began, ended)
+        self.ran(ended - began)
         host.nested += ended - began
         return True
 
     def _absorb(self, block: Block) -> None:
+        raise NotImplementedError
+
+    def note(self, channel: Channel, partition: int, p: int | None, t: float, polled: float) -> bool:
+        """Whether what was absorbed needs no message, which would have said this: what it would change is done."""
         raise NotImplementedError
 
     def put_back(self, channel: Channel, message: Message) -> None:

@@ -26,7 +26,7 @@ from headway.node.operators.host import Host, State
 from headway.node.operators.marks import marks_every
 from headway.node.operators.pieces import pieces_of
 from headway.node.ports import Channel, ChannelKey
-from headway.node.watermarks import SourceWatermark
+from headway.node.watermarks import Partition, SourceWatermark
 
 MAX_GROUPS = 1 << 20
 """Partial groups held before all leave early: bounds the memory of the first step."""
@@ -160,23 +160,49 @@ class ChainOperator(Operator):
         if highest is not None:
             self._absorbed = highest if self._absorbed is None else max(highest, self._absorbed)
 
+    def note(self, channel: Channel, partition: int, p: int | None, t: float, polled: float) -> bool:
+        """It needs one if groups are to leave, if the watermark is to be told, or if nothing is known yet of when what
+        is held began to wait."""
+        now, highest = self.host.now(), self._absorbed
+        if self._oldest is None or self._flush_needed(now):
+            return False
+        if self._event_time is not None:
+            if self._unpublished is None:
+                return False
+            self._saw((channel.key, partition), highest, polled, in_round=False)
+            if self._publish_needed(now, highest):
+                return False
+        self._absorbed = None
+        self._newest = p, t
+        return True
+
+    def _flush_needed(self, now: float) -> bool:
+        if self._flush_every is None:
+            return self._kernel.holds_more_than(MAX_GROUPS)
+        return not self._flush_armed or now - self._flushed >= self._flush_every
+
     def _observe(self, channel: Channel, message: Message, highest: int | None) -> None:
         assert self._event_time is not None
-        now = self.host.now()
         in_round = self.inputs.in_rounds(channel.key)
-        # Spark counts event time in whole milliseconds; a finer watermark would be ahead of it.
-        whole = None if highest is None else highest - highest % 1000
-        self._event_time.observe((channel.key, message.partition), whole, message.polled, in_round)
-        metrics = self.host.metrics
-        if highest is not None and (metrics.event_max_us is None or highest > metrics.event_max_us):
-            metrics.event_max_us = highest
+        self._saw((channel.key, message.partition), highest, message.polled, in_round)
         if in_round:
             return
-        if now - self._published >= self._publish_every or self._ends_windows(whole):
+        if self._publish_needed(self.host.now(), highest):
             self._publish(message, self._event_time.current())
             return
         self._unpublished = self._unpublished or self.kept(message)
         self._arm_publish()
+
+    def _saw(self, partition: Partition, highest: int | None, polled: float, in_round: bool) -> None:
+        """Rows of a partition, the latest at `highest`."""
+        assert self._event_time is not None
+        self._event_time.observe(partition, _whole(highest), polled, in_round)
+        metrics = self.host.metrics
+        if highest is not None and (metrics.event_max_us is None or highest > metrics.event_max_us):
+            metrics.event_max_us = highest
+
+    def _publish_needed(self, now: float, highest: int | None) -> bool:
+        return now - self._published >= self._publish_every or self._ends_windows(_whole(highest))
 
     def _arm_publish(self) -> None:
         if not self._publish_armed:
@@ -320,6 +346,11 @@ class ChainOperator(Operator):
         told = [state.value for state in states if state.value is not None]
         if self._event_time is not None and told:
             self._event_time.restore(min(told))
+
+
+def _whole(time: int | None) -> int | None:
+    """Spark counts event time in whole milliseconds; a finer watermark would be ahead of it."""
+    return None if time is None else time - time % 1000
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from headway.memory import Account, Memory
 from headway.node.message import Barrier
 from headway.observe.metrics import QueryMetrics
+from headway.scheduling import Pace
 from headway.threads import Threads
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Host(Protocol):
     account: Account
     memory: Memory
     rows_per_block: int | None
+    pace: Pace
     nested: float
     """Seconds that operators took, in this run, inside of the one that runs."""
 

@@ -4,11 +4,12 @@
    the rows that are there, as many as there is room for: nothing waits to fill a batch.
 2. While more is due, it polls again at once, else after a short pause, so that a batch is what came in the meantime.
    The more sources share the node, the longer the pause: a poll has a cost however few rows it brings. It stays a
-   small part of the latency target.
+   small part of the latency target. Where polls would fill the node, it is longer: see `headway.scheduling.pace`.
 3. How urgent a poll is follows from when the rows it would bring came; how urgent the rows are, from the event time
    of the last one, where a column of them is event time.
-4. Where a consumer can, it takes full blocks as they are filled, and one message tells of them all: so what a message
-   costs is shared by as many rows as are there, and a block is still in the processor's cache when it is read.
+4. Where a consumer can, it takes blocks as they are filled, and one message tells of them all, or none where nothing
+   follows from it: so what a message costs is shared by as many rows as are there, and a block is still in the
+   processor's cache when it is read.
 5. A partition in which there was nothing for a while is told of, so that its watermark is not waited for.
 6. A draining barrier goes out when everything that was due when it was asked for has been given, and nothing else.
 """
@@ -200,7 +201,10 @@ class InlineOperator(Operator):
         if not self._hands_on:
             return Polled(block.packed(memory).record_batch(), first, last)
         until = self.host.now() + self._longest_fill()
-        while block.num_rows == most and partition.backlog(now) > 0 and self._absorbed(block, filled, now, until):
+        while self._absorbed(block, filled, now):
+            if block.num_rows < most or self.host.now() >= until or partition.backlog(now) <= 0:
+                block.num_rows = 0
+                break
             if block.shown:
                 block = layout.block(memory)
             # Else it is filled again: with another one, the two would not fit into the processor's cache.
@@ -213,18 +217,22 @@ class InlineOperator(Operator):
         """For how long blocks are filled for one message, seconds; longer where no other source waits meanwhile."""
         return LONGEST_WORK if self.host.sources() == 1 else self.host.burst()
 
-    def _absorbed(self, block: Block, filled: Filled, now: float, until: float) -> bool:
-        """Whether the consumer took a block, of which the message that follows need not tell."""
-        if self.host.now() >= until or not self.ports[0].absorb(block):
+    def _absorbed(self, block: Block, filled: Filled, now: float) -> bool:
+        """Whether the consumer took a block, which no message needs to bring."""
+        if not self.ports[0].absorb(block):
             return False
-        rows, first, last = filled
+        self.profile.flow.gave(filled.rows)
+        self._read(*filled, now)
+        self._width = block.layout.row
+        self._given = (self._given[0] + filled.rows, self._event_time(block), filled.last_arrival)
+        return True
+
+    def _read(self, rows: int, first: float, last: float, now: float) -> None:
+        """Rows have been read that arrived in that time."""
         self.profile.flow.took(rows)
-        self.profile.flow.gave(rows)
         metrics = self.host.metrics
         metrics.source(self._key, self._description).rows += rows
         metrics.read(now - first, now - last, rows)
-        self._given = (self._given[0] + rows, self._given[1], last)
-        return True
 
     def _begin(self) -> tuple[float, float]:
         """A run begins: the time, and for how long it could not for want of room."""
@@ -250,18 +258,18 @@ class InlineOperator(Operator):
     def _give(self, number: int, polled: Polled, now: float, blocked: float) -> None:
         batch, first, last = polled
         rows = batch.num_rows
-        self.profile.flow.took(rows)
-        metrics = self.host.metrics
-        metrics.source(self._key, self._description).rows += rows
-        metrics.read(now - first, now - last, rows)
+        marker = self._markers.due(first, last, marks_every(self.host.latency))
+        if rows:
+            self._read(rows, first, last, now)
+            self._width = (batch.nbytes if isinstance(batch, Block) else self._size(batch)) / rows
+            self._given = (self._given[0] + rows, self._event_time(batch), last)
+        p = self._given[1]
+        # Without rows, all were absorbed.
+        if not rows and marker is None and self.ports[0].note(number, p, last, now):
+            return
         spent = Spent(min(blocked, now - first), 0.0, self.host.now() - now)
         cause = Message(None, None, last, first, now, 0, number, None, None, False, 0, EARLIEST, spent)
-        p = self._event_time(batch)
-        self._given = (self._given[0] + rows, p, last)
-        if rows:
-            self._width = (batch.nbytes if isinstance(batch, Block) else self._size(batch)) / rows
         self.give(batch, p, last, cause, number)
-        marker = self._markers.due(first, last, marks_every(self.host.latency))
         if marker is not None:
             self.on_marker(cause._replace(marker=True, first_t=marker))
 
@@ -315,7 +323,7 @@ class InlineOperator(Operator):
         sources = self.host.sources()
         # Sooner than usual only for a near target, and where there are few to ask.
         shortest = min(USUAL_PAUSE, max(SHORTEST_PAUSE * sources, longest))
-        return max(shortest, min(PAUSE * sources, longest))
+        return max(shortest, min(PAUSE * sources, longest), min(shortest * self.host.pace.stretch, longest))
 
     def snapshot(self) -> State:
         return State(value=self.positions())
