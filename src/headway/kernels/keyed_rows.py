@@ -1,19 +1,24 @@
 """Rows kept by key, found by the hash of their key, and forgotten when their time has come.
 
-1. What comes in is a segment. When the last few segments are of about one size, or small, they become one; so there are
-   few segments, and a row is moved a logarithmic number of times.
-2. A filter says of a hash that it may be there: most rows of most streams find nothing, and cost one look.
-3. A segment gets a directory when it is first looked through: the first bits of a hash, about as many as tell its rows
-   apart, say where to look. It is put in order of times when the first of its rows ends. Ended rows are skipped, and
-   leave for good when they are half of their segment.
-4. Segments that are in a checkpoint come first, and become one only with each other: so the others are what is new.
+1. What comes in is a segment, whose rows have consecutive numbers; one index finds the rows of all segments by number.
+2. The last segments become one when they are tiny, when they are many and small, and when they are large enough
+   together that to copy their rows once more costs more than to look into a few segments. Rows keep their numbers. So a
+   row is copied once or twice.
+3. Rows that are lost, as they have ended or are gone, stay until they are half of all. Then what is left of segments of
+   which they are half is kept as new rows; a segment of which nothing is left is dropped at once. What is left of the
+   first segment is also kept as new rows when there are many more numbers than rows: else one row could hold them all.
+4. A segment is in a checkpoint, or it is not: only alike ones become one. So those that are not are what is new.
+5. Segments are put in order of times when the first of their rows ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import numba
@@ -21,54 +26,83 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headway.kernels.hash_index import LAST, HashIndex
+
 Hashes = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 NEVER = 2**63 - 1
 """The time of a row that never ends."""
-_FAN = 8
-_LARGEST = 1 << 17
-"""Rows of a segment that is not merged any more: to copy rows once more costs more than to look into a few segments,
-and the heap keeps pieces of memory of this size."""
-_SMALL = 1024
-"""Rows of a segment that takes in the next one at once: to copy so few costs less than to look into one more."""
-_SLOTS = 16
-_FEWEST_SLOTS = 1 << 12
-_HASHES = numba.types.Array(numba.uint64, 1, "C", readonly=True)
+_LARGE = 1 << 16
+"""Rows of a segment that becomes one with others no more."""
+_BYTES = 32 << 20
+"""Segments of wide rows are large with fewer: so many bytes."""
+_SMALL, _TINY, _FEW = 16, 64, 1024
+"""Segments are small, or tiny together, that have this fraction of the rows of a large one; or so few rows of it have
+ended that they may stay however few others there are."""
+_FAN = 16
+"""So many small segments become one."""
+_MANY = 1 << 13
+"""Numbers that may be kept however few rows there are."""
+_INTS, _READ = numba.int64[::1], numba.types.Array(numba.int64, 1, "C", readonly=True)
 
 
 @dataclass(eq=False)
 class Segment:
-    """Rows, the hash of each one's key, and its time: it has ended when the store's time has reached it.
+    """Rows and their times: a row has ended when the store's time has reached its own.
 
     `marked` says of each what the owner likes; a row that is `gone` is not found any more.
     """
 
     rows: pa.RecordBatch
-    hashes: Hashes
+    index: HashIndex
+    start: int
+    """The number of the first row in the index."""
     times: Rows
     marked: Flags
     gone: Flags
+    saved: bool = False
+    """It is in a checkpoint."""
     ended: int = 0
     """How many have ended: so many of the first by time."""
     lost: int = 0
-    """How many are gone."""
+    """How many have ended or are gone."""
+
+    @property
+    def stop(self) -> int:
+        """The number after the last row's."""
+        return self.start + len(self.times)
+
+    @property
+    def left(self) -> int:
+        """How many have not ended and are not gone."""
+        return len(self.times) - self.lost
 
     @cached_property
-    def first(self) -> int:
-        """When the first row ends."""
+    def due(self) -> int:
+        """When the next row ends."""
         return int(self.times.min())
 
     def lose(self, rows: Rows) -> None:
         """Let rows be gone, each of which is not."""
         self.gone[rows] = True
-        self.lost += len(rows)
+        self._lose(rows)
+
+    def end(self, until: int) -> Rows:
+        """Let rows end; gives those that are not gone."""
+        times, order = self.by_time
+        before, self.ended = self.ended, int(np.searchsorted(times, until, "right"))
+        self.due = int(times[self.ended]) if self.ended < len(times) else NEVER + 1
+        rows = order[before : self.ended]
+        if self.lost > before:
+            rows = rows[~self.gone[rows]]
+        self._lose(rows)
+        return rows
 
     def held(self, until: int) -> Rows:
         """The rows that have not ended by then and are not gone."""
-        if not self.lost and self.first > until:
+        if not self.lost:
             return np.arange(len(self.times))
         return np.flatnonzero((self.times > until) & ~self.gone)
 
@@ -76,23 +110,25 @@ class Segment:
         """Some of the rows, in order; no copy if they are all."""
         return self.rows if len(rows) == len(self.times) else self.rows.take(pa.array(rows))
 
-    @cached_property
+    @property
     def bytes(self) -> int:
-        """Counted once: Arrow looks through all buffers for it."""
-        return sum(int(part.nbytes) for part in (self.rows, self.hashes, self.times, self.marked, self.gone))
-
-    @cached_property
-    def by_hash(self) -> tuple[Places, Places]:
-        """Where the rows begin whose hash has the same first bits, for all that those may be, and the rows in order."""
-        bits = max(4, len(self.hashes).bit_length())
-        starts, order = _directory(self.hashes, bits)
-        return starts, order
+        sorted_times = self.by_time if "by_time" in self.__dict__ else ()
+        return self._bytes + sum(int(part.nbytes) for part in (self.times, self.marked, self.gone, *sorted_times))
 
     @cached_property
     def by_time(self) -> tuple[Rows, Rows]:
         """The times in order, and the row of each."""
         order = np.argsort(self.times, kind="stable")
         return self.times[order], order
+
+    @cached_property
+    def _bytes(self) -> int:
+        """Counted once: Arrow looks through all buffers for it."""
+        return int(self.rows.nbytes)
+
+    def _lose(self, rows: Rows) -> None:
+        self.lost += len(rows)
+        self.index.lose(rows + self.start)
 
 
 class Found(NamedTuple):
@@ -107,63 +143,71 @@ class KeyedRows:
     """See the module."""
 
     def __init__(self) -> None:
+        self._index = HashIndex()
         self._segments: list[Segment] = []
-        self._saved = 0
-        """So many of the first are in a checkpoint."""
+        self._starts = array("q")
+        """The first number of each segment; they rise."""
+        self._held = 0
+        """How many rows the segments have."""
         self._until = -NEVER
-        self._filter: Flags = np.zeros(_FEWEST_SLOTS, np.bool_)
-        self._shift = _shift(_FEWEST_SLOTS)
-        self._filtered = 0
-        """How many hashes the filter was told."""
+        self._large = _LARGE
+        self._added = 0
+        """How many batches were added."""
+        self._loose = self._loose_rows = 0
+        """How many segments, and rows, since there was last a look at whether some can become one."""
+        self._tidied = self._lost()
+        """How many rows were lost when there was last a look at them."""
 
     @property
     def count(self) -> int:
         """How many rows are held."""
-        return sum(
-            len(s.times) - s.ended - (_count(s.gone & (s.times > self._until)) if s.lost else 0) for s in self._segments
-        )
+        return self._index.count
 
     @property
     def bytes(self) -> int:
         """How much memory they take, with what finds them."""
-        return self._filter.nbytes + sum(segment.bytes for segment in self._segments)
+        return self._index.bytes + sum(segment.bytes for segment in self._segments)
 
     def add(self, rows: pa.RecordBatch, hashes: Hashes, times: Rows, marked: Flags | None = None) -> None:
         """Keep `rows`; none of them has ended."""
         if not rows.num_rows:
             return
-        none = np.zeros(rows.num_rows, np.bool_)
-        new = [Segment(rows, hashes, times, none.copy() if marked is None else marked, none)]
-        if len(self._segments) > self._saved and rows.num_rows + len(self._segments[-1].times) <= _SMALL:
-            new = [_merged([self._segments.pop(), *new], self._until)]
-        self._segments += new
-        self._tell(hashes)
-        while self._last_are_alike():
-            self._segments[-_FAN:] = [_merged(self._segments[-_FAN:], self._until)]
+        if self._index.next + rows.num_rows > LAST:
+            self._number_anew()
+        if self._added % _FAN == 0:
+            self._large = max(1, min(_LARGE, _BYTES * rows.num_rows // max(1, rows.nbytes)))
+        self._added += 1
+        if rows.num_rows >= self._large:
+            # What comes before will not become one with what comes after.
+            self._join(self._last(self._large))
+        self._append(rows, hashes, times, np.zeros(rows.num_rows, np.bool_) if marked is None else marked, False)
+        if not self._join_tiny():
+            self._loose += 1
+        self._loose_rows += rows.num_rows
+        if self._loose >= _FAN or self._loose_rows >= self._large:
+            self._join_last()
+        if self._much_is_lost():
+            self._tidy()
 
     def find(self, hashes: Hashes) -> Iterator[Found]:
         """The rows that are held with any of the hashes. Their keys may still be different."""
-        asked = np.flatnonzero(self._filter[hashes >> self._shift])
+        asked, numbers = self._index.find(hashes)
         if not len(asked):
             return
-        wanted = hashes[asked]
-        for segment in self._segments:
-            found = _look(segment, asked, wanted)
-            if segment.lost or segment.first <= self._until:
-                held = segment.times[found.rows] > self._until
-                held &= ~segment.gone[found.rows]
-                found = Found(segment, found.asked[held], found.rows[held])
-            if len(found.rows):
-                yield found
+        asked, rows, ends = _by_segment(np.frombuffer(self._starts, np.int64), asked, numbers)
+        before = 0
+        for at in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
+            end = int(ends[at])
+            yield Found(self._segments[at], asked[before:end], rows[before:end])
+            before = end
 
     def end(self, until: int) -> Iterator[tuple[Segment, Rows]]:
         """Let the rows end whose time is not after `until`; gives those that are not gone. Exhaust it."""
         self._until = max(self._until, until)
-        for segment in [s for s in self._segments if s.first <= self._until]:
-            times, order = segment.by_time
-            before, segment.ended = segment.ended, int(np.searchsorted(times, self._until, "right"))
-            rows = order[before : segment.ended]
-            yield segment, rows[~segment.gone[rows]]
+        for segment in [s for s in self._segments if s.due <= self._until]:
+            rows = segment.end(self._until)
+            if len(rows):
+                yield segment, rows
         self._tidy()
 
     def held(self) -> Iterator[tuple[Segment, Rows]]:
@@ -175,116 +219,176 @@ class KeyedRows:
 
     def unsaved(self) -> list[tuple[Segment, Rows]]:
         """What is held and not saved. Now it is."""
-        found = [(segment, segment.held(self._until)) for segment in self._segments[self._saved :]]
+        found = [(segment, segment.held(self._until)) for segment in self._segments if not segment.saved]
         self.saved()
         return [(segment, rows) for segment, rows in found if len(rows)]
 
     def saved(self) -> None:
         """All that is held is in a checkpoint now."""
-        rows, last = 0, 0
+        for segment in self._segments:
+            segment.saved = True
+        groups = [list(group) for _, group in groupby(self._segments, lambda s: len(s.times) >= self._large)]
+        # As in `add`, but those before a large one may have been unlike until now.
+        for group in groups[:-1]:
+            if len(group[0].times) < self._large:
+                self._join(group)
+        self._join_tiny()
+        self._join_last()
+
+    def _append(self, rows: pa.RecordBatch, hashes: Hashes, times: Rows, marked: Flags, saved: bool) -> None:
+        start = self._index.add(hashes)
+        self._segments.append(Segment(rows, self._index, start, times, marked, np.zeros(len(times), np.bool_), saved))
+        self._starts.append(start)
+        self._held += len(times)
+
+    def _join_tiny(self) -> bool:
+        """Make one of the last two segments if they are tiny; whether they were."""
+        last = self._segments[-2:]
+        if len(last) < 2 or last[0].saved != last[1].saved:
+            return False
+        if sum(len(segment.times) for segment in last) > self._large // _TINY:
+            return False
+        self._join(last)
+        return True
+
+    def _join_last(self) -> None:
+        """Make one of the last segments if they are large together, or of those that are small if they are many."""
+        self._loose = self._loose_rows = 0
+        last, small = self._last(self._large), self._last(self._large // _SMALL)
+        if sum(len(segment.times) for segment in last) >= self._large:
+            self._join(last)
+        elif len(small) >= _FAN:
+            self._join(small)
+
+    def _last(self, below: int) -> list[Segment]:
+        """The last segments that have fewer rows and are alike saved or not."""
+        last: list[Segment] = []
         for segment in reversed(self._segments):
-            more = len(segment.times)
-            if rows + more > _LARGEST or (rows and more > _FAN * rows):
+            if len(segment.times) >= below or segment.saved != self._segments[-1].saved:
                 break
-            rows, last = rows + more, last + 1
-        if last > 1:
-            merged = _merged(self._segments[-last:], self._until)
-            self._segments[-last:] = [merged] if len(merged.times) else []
-        self._saved = len(self._segments)
+            last.append(segment)
+        return last[::-1]
+
+    def _join(self, parts: list[Segment]) -> None:
+        """Make one of segments that follow each other."""
+        if len(parts) < 2:
+            return
+        if any(one.stop != next.start for one, next in pairwise(parts)):
+            self._renew(parts)
+            return
+        joined = Segment(
+            pa.concat_batches([part.rows for part in parts]),
+            self._index,
+            parts[0].start,
+            np.concatenate([part.times for part in parts]),
+            np.concatenate([part.marked for part in parts]),
+            np.concatenate([part.gone for part in parts]),
+            parts[0].saved,
+            sum(part.ended for part in parts),
+            sum(part.lost for part in parts),
+        )
+        at = bisect_left(self._starts, joined.start)
+        self._segments[at : at + len(parts)] = [joined]
+        self._starts[at : at + len(parts)] = array("q", [joined.start])
+
+    def _much_is_lost(self) -> bool:
+        return self._held > 2 * self._index.count + self._large // _FEW
 
     def _tidy(self) -> None:
-        kept, saved = [], 0
-        for number, segment in enumerate(self._segments):
-            if 2 * segment.ended > len(segment.times):
-                segment = _merged([segment], self._until)
-            if len(segment.times):
-                kept.append(segment)
-                saved += number < self._saved
-        self._segments, self._saved = kept, saved
+        """See 3. No more rows are moved than were lost since the last time, but for one segment: others wait for it."""
+        if not all(segment.left for segment in self._segments):
+            self._keep(segment for segment in self._segments if segment.left)
+        most = self._lost() - self._tidied
+        if self._much_is_lost():
+            chosen = []
+            for segment in sorted(self._segments, key=lambda one: one.left / len(one.times)):
+                if most < 0 or 2 * segment.left > len(segment.times):
+                    break
+                chosen.append(segment)
+                most -= segment.left
+            self._renew(chosen)
+        while most >= 0 and self._segments and self._index.next - self._starts[0] > 4 * self.count + _MANY:
+            most -= self._segments[0].left
+            self._renew(self._segments[:1])
+        self._index.forget(self._starts[0] if self._segments else self._index.next)
+        self._tidied = self._lost()
 
-    def _last_are_alike(self) -> bool:
-        sizes = [len(segment.times) for segment in self._segments[self._saved :][-_FAN:]]
-        return len(sizes) == _FAN and sizes[0] <= _FAN * sum(sizes[1:]) and sum(sizes) <= _LARGEST
+    def _lost(self) -> int:
+        """How many numbers there are of rows that are not held, or have another number now."""
+        return self._index.next - self._index.count
 
-    def _tell(self, hashes: Hashes) -> None:
-        self._filtered += len(hashes)
-        if self._filtered * _SLOTS // 2 <= len(self._filter):
-            self._filter[hashes >> self._shift] = True
+    def _keep(self, segments: Iterable[Segment]) -> None:
+        """Only these."""
+        self._segments = list(segments)
+        self._starts = array("q", [segment.start for segment in self._segments])
+        self._held = sum(len(segment.times) for segment in self._segments)
+
+    def _renew(self, segments: list[Segment]) -> None:
+        """Keep what is left of segments as new rows, in segments that are not too large, instead of them."""
+        dropped = set(segments)
+        self._keep(segment for segment in self._segments if segment not in dropped)
+        for saved in (True, False):
+            left: list[Segment] = []
+            for segment in segments:
+                if segment.saved is saved:
+                    left.append(segment)
+                    if sum(one.left for one in left) >= self._large:
+                        self._append_left(left)
+                        left = []
+            self._append_left(left)
+
+    def _append_left(self, segments: list[Segment]) -> None:
+        """Keep what is left of segments, which are alike saved or not, as new rows."""
+        held = [(segment, segment.held(self._until)) for segment in segments if segment.left]
+        if not held:
             return
-        self._filtered = sum(len(segment.times) for segment in self._segments)
-        size = max(_FEWEST_SLOTS, 1 << (self._filtered * _SLOTS - 1).bit_length())
-        self._filter, self._shift = np.zeros(size, np.bool_), _shift(size)
+        numbers = np.concatenate([rows + segment.start for segment, rows in held])
+        hashes = self._index.hashes(numbers)
+        self._index.lose(numbers)
+        rows = [segment.taken(rows) for segment, rows in held]
+        self._append(
+            rows[0] if len(rows) == 1 else pa.concat_batches(rows),
+            hashes,
+            np.concatenate([segment.times[rows] for segment, rows in held]),
+            np.concatenate([segment.marked[rows] for segment, rows in held]),
+            segments[0].saved,
+        )
+
+    def _number_anew(self) -> None:
+        """Number all rows from the beginning: rule 1 of the index has an end, after years."""
+        old, self._index = self._index, HashIndex()
         for segment in self._segments:
-            self._filter[segment.hashes >> self._shift] = True
-
-
-def _shift(slots: int) -> np.uint64:
-    """How far a hash is shifted so that its first bits count the slots."""
-    return np.uint64(65 - slots.bit_length())
-
-
-def _count(flags: Flags) -> int:
-    return int(np.count_nonzero(flags))
-
-
-def _look(segment: Segment, asked: Rows, wanted: Hashes) -> Found:
-    """The rows of `segment` with a hash of `wanted`; `asked` tells which those are."""
-    pairs, rows = _pairs(*segment.by_hash, segment.hashes, wanted)
-    return Found(segment, asked[pairs], rows)
+            hashes = old.hashes(np.arange(segment.start, segment.stop))
+            segment.index, segment.start = self._index, self._index.add(hashes)
+            lost = np.ones(len(hashes), np.bool_)
+            lost[segment.held(self._until)] = False
+            self._index.lose(np.flatnonzero(lost) + segment.start)
+        self._keep(self._segments)
+        self._tidied = self._lost()
 
 
 @numba.njit(  # type: ignore[untyped-decorator]
-    numba.types.Tuple((numba.int32[::1], numba.int32[::1]))(_HASHES, numba.int64), nogil=True, cache=True
+    numba.types.Tuple((_INTS, _INTS, _INTS))(_READ, _READ, _READ), nogil=True, cache=True
 )
-def _directory(hashes: Any, bits: int) -> tuple[Any, Any]:
-    shift = np.uint64(64 - bits)
-    starts, order = np.zeros((1 << bits) + 1, np.int32), np.empty(len(hashes), np.int32)
-    for row in range(len(hashes)):
-        starts[np.int64(hashes[row] >> shift) + 1] += 1
-    for slot in range(1, len(starts)):
-        starts[slot] += starts[slot - 1]
-    free = starts[:-1].copy()
-    for row in range(len(hashes)):
-        bucket = np.int64(hashes[row] >> shift)
-        order[free[bucket]] = row
-        free[bucket] += 1
-    return starts, order
-
-
-@numba.njit(  # type: ignore[untyped-decorator]
-    numba.types.Tuple((numba.int64[::1], numba.int64[::1]))(numba.int32[::1], numba.int32[::1], _HASHES, _HASHES),
-    nogil=True,
-    cache=True,
-)
-def _pairs(starts: Any, order: Any, hashes: Any, wanted: Any) -> tuple[Any, Any]:
-    """Pairs of equal hashes: which one is wanted, and the row that has it."""
-    bits = 0
-    while 1 << bits < len(starts) - 1:
-        bits += 1
-    shift = np.uint64(64 - bits)
-    pairs, rows, count = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64), 0
-    for at in range(len(wanted)):
-        slot = np.int64(wanted[at] >> shift)
-        for place in range(starts[slot], starts[slot + 1]):
-            row = order[place]
-            if hashes[row] == wanted[at]:
-                if count == len(pairs):
-                    pairs = np.concatenate((pairs, np.empty(count, np.int64)))
-                    rows = np.concatenate((rows, np.empty(count, np.int64)))
-                pairs[count], rows[count] = at, row
-                count += 1
-    return pairs[:count].copy(), rows[:count].copy()
-
-
-def _merged(segments: list[Segment], until: int) -> Segment:
-    """One segment of all that is held in `segments`."""
-    kept = [(segment, segment.held(until)) for segment in segments]
-    batches = [segment.taken(rows) for segment, rows in kept]
-    times = np.concatenate([segment.times[rows] for segment, rows in kept])
-    return Segment(
-        pa.concat_batches(batches),
-        np.concatenate([segment.hashes[rows] for segment, rows in kept]),
-        times,
-        np.concatenate([segment.marked[rows] for segment, rows in kept]),
-        np.zeros(len(times), np.bool_),
-    )
+def _by_segment(starts: Any, asked: Any, numbers: Any) -> tuple[Any, Any, Any]:
+    """The pairs in order of their segments: what is asked for, the row in the segment; and where each segment's end."""
+    places, ends = np.empty(len(numbers), np.int64), np.zeros(len(starts), np.int64)
+    for pair in range(len(numbers)):
+        low, high = 0, len(starts)
+        while high - low > 1:
+            middle = (low + high) >> 1
+            if starts[middle] <= numbers[pair]:
+                low = middle
+            else:
+                high = middle
+        places[pair] = low
+        ends[low] += 1
+    before = 0
+    for segment in range(len(starts)):
+        ends[segment], before = before, before + ends[segment]
+    sorted_asked, rows = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
+    for pair in range(len(numbers)):
+        at = ends[places[pair]]
+        ends[places[pair]] = at + 1
+        sorted_asked[at], rows[at] = asked[pair], numbers[pair] - starts[places[pair]]
+    return sorted_asked, rows, ends
