@@ -21,6 +21,7 @@ from headway.kernels import keys as plain_keys
 from headway.kernels.aggregates import bind, numbers, picks
 from headway.kernels.aggregates.base import Function
 from headway.kernels.api import Changes, partial_schema
+from headway.kernels.cell_tables import CellTables, Found, Part
 from headway.kernels.compiled import merging
 from headway.kernels.compiled.cells import to_arrow
 from headway.kernels.expressions.registry import RowError
@@ -41,8 +42,6 @@ _KINDS: dict[pa.DataType, int] = {
 _KEY_KINDS = _KINDS | {pa.float32(): merging.KEY_F32, pa.float64(): merging.KEY_F64}
 _PLAIN = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 """As what a key of floats is held (see `keys`)."""
-_FIRST = 256
-_SHRINK = 8
 _MOST_KEYS = 60
 """A cell has a bit for each of them."""
 _WATERMARKLESS = -(2**63)
@@ -109,9 +108,7 @@ class CellMerge:
             self._end = sum(map(len, per_key[: aggregate.event_key + 1])) - 1
         self._columns = np.zeros((len(self._leaves) + len(self._how) + 1, 4), np.int64)
         self._addresses = memoryview(self._columns.reshape(-1))  # type: ignore[arg-type]
-        self._header = np.array([0, merging.NEVER, 0, 0, 0], np.int64)
-        self._cells = np.zeros((0, self._width + 2 + len(self._how)), np.int64)
-        self._resize(_FIRST)
+        self._tables = CellTables(self._width, len(self._how), self._end)
         self._seeded = not self._keys
         """True iff the one group of an aggregate without keys is there without anything having been restored."""
         if self._seeded:
@@ -121,26 +118,27 @@ class CellMerge:
 
     def merge(self, partials: pa.RecordBatch, watermark: int | None) -> int:
         """See `api.MergeKernel`. Spark drops nothing in complete mode: give no watermark then."""
-        self._header[merging.LATE] = 0
+        header = self._tables.header
+        header[merging.LATE] = 0
         self._absorb(partials, watermark, None)
-        return int(self._header[merging.LATE])
+        return int(header[merging.LATE])
 
     def emit(self, mode: str, watermark: int | None) -> pa.RecordBatch | None:
-        if mode == "append":
-            return self._finish(self._take_ended(watermark))
-        given = None
-        if self._header[merging.CHANGED]:
-            given = merging.take_changed(*self._held, self._header, self._width)
-            if mode == "complete":
-                given = self._all()
-        if mode == "update":
-            self._take_ended(watermark)
-        return self._finish(given)
+        tables, given = self._tables, None
+        if mode != "append" and tables.changed:
+            changed = tables.take_changed()
+            given = self._finish(tables.all() if mode == "complete" else changed)
+        if mode != "complete" and (ended := tables.ended(watermark)):
+            if mode == "append":
+                given = self._finish(ended)
+            tables.drop(ended)
+        return given
 
     def snapshot(self) -> pa.Table:
-        cells = self._all()
-        flags = pa.array(cells[self._width + 1] != 0)
-        return pa.Table.from_batches([self._export(cells)]).append_column(CHANGED, flags)
+        found = self._tables.copy(self._tables.all(), marked=True)
+        batch = batch_of([*self._export_keys(found), *self._export_states(found)], self._schema, found.rows)
+        marks = found.cells[self._width + 1]
+        return pa.Table.from_batches([batch]).append_column(CHANGED, pa.array(marks & 1 != 0))
 
     def changes(self) -> Changes | None:
         """Its groups are few, or end soon."""
@@ -149,54 +147,38 @@ class CellMerge:
     def restore(self, state: pa.Table) -> None:
         if self._seeded and state.num_rows:
             self._seeded = False
-            self._header[merging.GROUPS] = 0
-            self._index()
+            self._tables.clear()
         for batch in state.to_batches():
             flags = pc.fill_null(batch.column(CHANGED), True)
             self._absorb(batch.drop_columns([CHANGED]), None, flags)
 
     @property
     def groups(self) -> int:
-        return int(self._header[merging.GROUPS])
+        return self._tables.groups
 
     @property
     def bytes(self) -> int:
-        return int(self._cells[: self.groups].nbytes)
-
-    @property
-    def _held(self) -> tuple[Cells, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        return self._cells, self._table, self._changed
-
-    def _resize(self, capacity: int) -> None:
-        cells = np.empty((capacity, self._cells.shape[1]), np.int64)
-        cells[: self.groups] = self._cells[: self.groups]
-        self._cells, self._reals = cells, cells.view(np.float64)
-        self._table, self._changed = np.empty(2 * capacity, np.int32), np.empty(capacity, np.int32)
-        self._index()
-
-    def _index(self) -> None:
-        merging.index(*self._held, self._header, self._width, self._end)
+        return self._tables.groups * self._tables.stride * 8
 
     def _absorb(self, partials: pa.RecordBatch, watermark: int | None, flags: pa.Array | None) -> None:
         held = self._point_to(partials, flags)
-        header, reached = self._header, _WATERMARKLESS if watermark is None else watermark
+        tables, reached = self._tables, _WATERMARKLESS if watermark is None else watermark
+        header, rows = tables.header, partials.num_rows
         header[merging.NEXT] = 0
+        tables.consider()
         while True:
             code = merging.absorb(
-                *self._held, self._reals, self._columns, self._how, header, partials.num_rows, self._end, reached
+                tables.rows, tables.slots, self._columns, self._how, header, rows, self._end, reached, tables.shift
             )
-            if code != merging.FULL:
+            if code == merging.FULL:
+                tables.grow(int(header[merging.WHERE]))
+            elif code == merging.NEW_END:
+                tables.open(int(header[merging.WHERE]))
+            else:
                 break
-            self._grow(partials.num_rows)
         del held  # until here, what the columns' addresses are of
         if code == merging.OVERFLOW:
             raise RowError("[ARITHMETIC_OVERFLOW] long overflow in sum. Use 'try_sum', or a decimal argument.")
-
-    def _grow(self, rows: int) -> None:
-        """Twice the room, or what a batch of so many rows needs if the rest of it brings as many groups as before."""
-        done, room = int(self._header[merging.NEXT]), len(self._cells)
-        expected = self.groups + self.groups * (rows - done) // max(done, self.groups)
-        self._resize(max(2 * room, 1 << expected.bit_length()))
 
     def _point_to(self, partials: pa.RecordBatch, flags: pa.Array | None) -> list[Any]:
         """Tell machine code where the columns are; gives what must live while it runs."""
@@ -215,51 +197,30 @@ class CellMerge:
             at += 4
         return held
 
-    def _take_ended(self, watermark: int | None) -> Cells | None:
-        if watermark is None or self._end < 0 or self._header[merging.FIRST_END] > watermark:
+    def _finish(self, groups: list[Part]) -> pa.RecordBatch | None:
+        if not groups:
             return None
-        room, held = len(self._cells), self.groups
-        taken: Cells = merging.take_ended(self._cells, self._header, self._width, self._end, watermark)
-        # By how many there were: the next window will have about as many.
-        if held * _SHRINK < room > _FIRST:
-            self._resize(room // 2)
-        else:
-            self._index()
-        return taken
-
-    def _all(self) -> Cells:
-        return np.ascontiguousarray(self._cells[: self.groups].T)
-
-    def _export(self, cells: Cells) -> pa.RecordBatch:
-        """Groups given column by column, as partials."""
-        return batch_of([*self._export_keys(cells), *self._export_states(cells)], self._schema, cells.shape[1])
-
-    def _finish(self, cells: Cells | None) -> pa.RecordBatch | None:
-        if cells is None or not cells.shape[1]:
-            return None
-        columns, states = self._export_keys(cells), iter(self._export_states(cells))
+        found = self._tables.copy(groups)
+        columns, states = self._export_keys(found), iter(self._export_states(found))
         for function in self._functions:
             if isinstance(function, numbers.DoubleAverage):
                 columns.append(function.finish([next(states), next(states)]))
             else:
                 columns.append(next(states))
-        return batch_of(columns, self._results, cells.shape[1])
+        return batch_of(columns, self._results, found.rows)
 
-    def _export_keys(self, cells: Cells) -> list[pa.Array]:
-        bits = cells[self._width - 1]
-        nulls = bits if bits.any() else None
+    def _export_keys(self, found: Found) -> list[pa.Array]:
+        cells, nulls = found.cells, found.cells.get(self._width - 1)
         plain = (
             to_arrow(cells[i], _PLAIN.get(kind, kind), None if nulls is None else (nulls >> i) & 1 == 1)
             for i, kind in enumerate(self._leaves)
         )
         return [plain_keys.unflatten(kind, plain, optional) for kind, optional in self._keys]
 
-    def _export_states(self, cells: Cells) -> list[pa.Array]:
-        seen = cells[self._width]
-        everything = (1 << len(self._how)) - 1
-        nulls = seen if (seen != everything).any() else None
+    def _export_states(self, found: Found) -> list[pa.Array]:
+        cells, seen = found.cells, found.cells.get(self._width)
         return [
-            _state(cells[self._width + 2 + i], kind, None if nulls is None else (nulls >> i) & 1 == 0)
+            _state(cells[self._width + 2 + i], kind, None if seen is None else (seen >> i) & 1 == 0)
             for i, kind in enumerate(self._state_types)
         ]
 

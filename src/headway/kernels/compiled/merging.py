@@ -1,7 +1,7 @@
-"""Merges partial aggregates into groups of cells, and lets groups go, in one pass of machine code each.
+"""Merges partial aggregates into groups of cells in one pass of machine code.
 
-1. A group is a row of 8-byte cells: its keys, which keys are null, which states have seen a value, whether it changed
-   since it was last given out, the states.
+1. Groups are in tables (see `group_tables`) by when they end: to end a window is to drop a table. Ends beyond as many
+   as there may be tables share the first one, where the groups are too that never end.
 2. Nothing here is made for one query: what the columns are and how states merge is data. A batch of partials is small,
    so that what counts is how much code runs that is not in the processor's cache, and this is all of it.
 3. Where groups are so many that each is a wait for memory, it is asked for while the keys of others are read.
@@ -15,6 +15,7 @@ import numba
 import numpy as np
 from numba.extending import register_jitable
 
+from headway.kernels.compiled import group_tables as t
 from headway.kernels.compiled.layout import FAR
 from headway.kernels.native.machine import (
     add_overflows,
@@ -28,6 +29,7 @@ from headway.kernels.native.machine import (
     load_i64,
     load_u8,
     prefetch,
+    store_i64,
 )
 from headway.kernels.native.runtime import less_floats, mix, normal
 
@@ -35,15 +37,14 @@ BIT, I8, I16, I32, I64, F32, F64, KEY_F32, KEY_F64, ALWAYS = range(10)
 """What a column is: how its values lie in memory, or that they are all 1. A float that is a key is its normal bits."""
 SUM, WRAPPING_SUM, REAL_SUM, MIN, MAX, REAL_MIN, REAL_MAX = range(7)
 """How a state is merged; of integers, else of doubles."""
-GROUPS, FIRST_END, CHANGED, LATE, NEXT = range(5)
-"""Places of the header: how many groups there are, when the first of them ends, how many have changed, how many rows
-were late, which row is next."""
-DONE, FULL, OVERFLOW = range(3)
+LATE, NEXT, WHERE, USED, OPEN = range(5)
+"""Places of the header: how many rows were late, which row is next, what `absorb` stopped at, how many tables there
+are, whether an end that has no table may have one."""
+DONE, FULL, NEW_END, OVERFLOW = range(4)
+_UNKNOWN, _LATE = -1, -2
+"""Instead of a row's table."""
 PART = 128
 """Rows whose keys are read before their groups are looked up."""
-NEVER = np.int64(2**63 - 1)
-_CELLS = "int64[:, ::1], int32[::1], int32[::1]"
-"""The groups; a hash table of their numbers, twice as long as there is room for groups; the groups that changed."""
 
 
 @register_jitable  # type: ignore[untyped-decorator]
@@ -59,11 +60,15 @@ def _read(columns: Any, column: int, row: int) -> Any:
         return bits_f64(normal(load_f64(address, at)))
     if kind == KEY_F32:
         return bits_f32(normal(load_f32(address, at)))
-    if kind == F32:
-        return bits_f64(np.float64(load_f32(address, at)))
     if kind == I16:
         return load_i16(address, at)
     return load_i8(address, at) if kind == I8 else np.int64(1)
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _read_real(columns: Any, column: int, row: int) -> Any:
+    address, at = columns[column, 0], columns[column, 2] + row
+    return np.float64(load_f32(address, at)) if columns[column, 1] == F32 else load_f64(address, at)
 
 
 @register_jitable  # type: ignore[untyped-decorator]
@@ -73,197 +78,206 @@ def _null(columns: Any, column: int, row: int) -> Any:
 
 
 @register_jitable  # type: ignore[untyped-decorator]
-def _read_key(columns: Any, row: int, key: Any) -> None:
-    """The key of a row: its cells, those of nulls zero, and last the cell that says which are null."""
-    last = len(key) - 1
-    key[last] = 0
-    for i in range(last):
+def _read_key(columns: Any, row: int, key: int, width: int) -> Any:
+    """Write the key of a row to an address: its cells, those of nulls zero, and last the cell that says which are null.
+    Gives its code."""
+    code, nulls = np.int64(0), np.int64(0)
+    for i in range(width - 1):
         null = _null(columns, i, row)
-        key[i] = 0 if null else _read(columns, i, row)
-        key[last] |= np.int64(null) << i
+        cell = np.int64(0) if null else np.int64(_read(columns, i, row))
+        store_i64(key, i, cell)
+        nulls |= np.int64(null) << i
+        code = mix(code ^ cell)
+    store_i64(key, width - 1, nulls)
+    return mix(code ^ nulls)
 
 
 @register_jitable  # type: ignore[untyped-decorator]
-def _code(key: Any, width: int) -> Any:
-    code = np.int64(0)
+def _table_for(tables: Any, slots: Any, header: Any, ends: int) -> Any:
+    """The table of the groups that end then, or that they may have one of their own and do not."""
+    at = mix(ends) & (len(slots) - 1)
+    while slots[at, 1]:
+        if slots[at, 0] == ends:
+            return t.table_of(tables, slots[at, 1])
+        at = (at + 1) & (len(slots) - 1)
+    own = header[OPEN] and not tables[0, t.FIRST_END] <= ends <= tables[0, t.LAST_END]
+    return np.int64(_UNKNOWN) if own else t.table_of(tables, 0)
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _split(tables: Any, used: int, width: int, stride: int, shift: int) -> Any:
+    """Split the buckets that there are too few of. Gives how many groups there are."""
+    groups = np.int64(0)
+    for number in range(used):
+        t.split(t.table_of(tables, number), width, stride, shift)
+        groups += tables[number, t.GROUPS]
+    return groups
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _approach(where: Any, hashes: Any, count: int, stride: int, shift: int) -> None:
+    """Ask for the memory of the groups that are found at these hashes."""
+    for i in range(count):
+        if where[i] != _LATE:
+            prefetch(t.head_for(where[i], hashes[i], shift))
+    for i in range(count):
+        if where[i] != _LATE:
+            group = load_i32(t.head_for(where[i], hashes[i], shift), np.int64(0))
+            if group > 0:
+                address = t.cell_of(where[i], group - 1, stride, shift)
+                prefetch(address)
+                prefetch(address + 8 * (stride - 1))
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _begin(table: int, group: int, key: int, hash: int, how: Any, width: int, shift: int) -> None:
+    address, stride = t.cell_of(table, group, width + 2 + len(how), shift), width + 2 + len(how)
     for i in range(width):
-        code = mix(code ^ key[i])
-    return code
-
-
-@register_jitable  # type: ignore[untyped-decorator]
-def _place(cells: Any, table: Any, key: Any, code: int, width: int) -> Any:
-    """Where in the table the group of a key is, or would be."""
-    mask = np.int64(len(table) - 1)
-    at = code & mask
-    while table[at] >= 0:
-        same = True
-        for i in range(width):
-            if cells[table[at], i] != key[i]:
-                same = False
-                break
-        if same:
-            break
-        at = (at + 1) & mask
-    return at
-
-
-@register_jitable  # type: ignore[untyped-decorator]
-def _approach(cells: Any, table: Any, codes: Any) -> None:
-    """Ask for the memory of the groups that are found at these codes."""
-    mask, stride = np.int64(len(table) - 1), np.int64(8 * cells.shape[1])
-    for code in codes:
-        prefetch(np.int64(table.ctypes.data) + 4 * (code & mask))
-    for code in codes:
-        group = np.int64(cells.ctypes.data) + stride * table[code & mask]
-        prefetch(group)
-        prefetch(group + stride - 8)
-
-
-@register_jitable  # type: ignore[untyped-decorator]
-def _begin(cells: Any, reals: Any, group: int, key: Any, width: int, how: Any) -> None:
-    for i in range(width):
-        cells[group, i] = key[i]
-    cells[group, width] = cells[group, width + 1] = 0
+        store_i64(address, i, load_i64(key, i))
+    store_i64(address, np.int64(width), np.int64(0))
     for state in range(len(how)):
-        at = width + 2 + state
-        kind = how[state]
-        cells[group, at] = NEVER if kind == MIN else -NEVER - 1 if kind == MAX else 0
-        if kind == REAL_MIN:
-            reals[group, at] = np.nan
+        kind, first = how[state], np.int64(0)
+        if kind == MIN:
+            first = t.NEVER
+        elif kind == MAX:
+            first = t.NONE
+        elif kind == REAL_MIN:
+            first = bits_f64(np.nan)
         elif kind == REAL_MAX:
-            reals[group, at] = -np.inf
+            first = bits_f64(-np.inf)
+        store_i64(address, np.int64(width + 2 + state), first)
+    t.link(table, group, hash, np.int64(0), width, stride, shift)
+    t.add(table, t.GROUPS, 1)
+    t.add(table, t.UNSEEN, len(how))
+    store_i64(table, np.int64(t.NULLS), load_i64(table, t.NULLS) | load_i64(key, width - 1))
 
 
 @register_jitable  # type: ignore[untyped-decorator]
-def _update(cells: Any, reals: Any, group: int, at: int, kind: int, value: int, real: float) -> Any:
-    """Merge a value into a state; False: the sum is beyond a long."""
-    if kind == SUM:
-        if add_overflows(cells[group, at], value):
-            return False
-        cells[group, at] += value
-    elif kind == WRAPPING_SUM:
-        cells[group, at] += value
-    elif kind == REAL_SUM:
-        reals[group, at] += real
-    elif kind == MIN:
-        cells[group, at] = min(cells[group, at], value)
-    elif kind == MAX:
-        cells[group, at] = max(cells[group, at], value)
-    elif kind == REAL_MIN:
-        if less_floats(real, reals[group, at]):
-            reals[group, at] = real
-    elif less_floats(reals[group, at], real):
-        reals[group, at] = real
+def _whole(kind: int, held: int, value: int) -> Any:
+    """A state of integers with a value merged into it."""
+    if kind <= WRAPPING_SUM:
+        return held + value
+    return min(held, value) if kind == MIN else max(held, value)
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _real(kind: int, held: float, value: float) -> Any:
+    """A state of doubles with a value merged into it."""
+    if kind == REAL_SUM:
+        return held + value
+    smaller = less_floats(value, held) if kind == REAL_MIN else less_floats(held, value)
+    return value if smaller else held
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _update(table: int, address: int, columns: Any, row: int, how: Any, width: int) -> Any:
+    """Merge a row into the states of a group; False: a sum is beyond a long."""
+    seen = load_i64(address, width)
+    for state in range(len(how)):
+        column, at, kind = width - 1 + state, np.int64(width + 2 + state), how[state]
+        if _null(columns, column, row):
+            continue
+        if kind in (REAL_SUM, REAL_MIN, REAL_MAX):
+            store_i64(address, at, bits_f64(_real(kind, load_f64(address, at), _read_real(columns, column, row))))
+        else:
+            held, value = load_i64(address, at), _read(columns, column, row)
+            if kind == SUM and add_overflows(held, value):
+                return False
+            store_i64(address, at, _whole(kind, held, value))
+        if (seen >> state) & 1 == 0:
+            seen |= np.int64(1) << state
+            t.add(table, t.UNSEEN, -1)
+    store_i64(address, np.int64(width), seen)
     return True
 
 
+@numba.njit("void(int64[:, ::1], int64[:, ::1], int64)", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def index_ends(slots: Any, tables: Any, used: int) -> None:
+    """Make the slots anew."""
+    slots[:] = 0
+    for number in range(1, used):
+        if tables[number, t.BUCKETS]:
+            at = mix(tables[number, t.FIRST_END]) & (len(slots) - 1)
+            while slots[at, 1]:
+                at = (at + 1) & (len(slots) - 1)
+            slots[at, 0], slots[at, 1] = tables[number, t.FIRST_END], number
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _ends(key: int, end: int, width: int) -> Any:
+    """Whether the group with that key ends at some time."""
+    return end >= 0 and (load_i64(key, width - 1) >> end) & 1 == 0
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def _route(
+    tables: Any, slots: Any, columns: Any, header: Any, part: int, stop: int, end: int, watermark: int, read: Any
+) -> Any:
+    """Read the keys of rows, up to the first that belongs to no table. Gives how many rows that were."""
+    keys, hashes, where = read
+    width = len(keys) // PART
+    for i in range(stop - part):
+        key = np.int64(keys.ctypes.data) + 8 * width * i
+        hashes[i] = t.hash_of(_read_key(columns, part + i, key, width))
+        where[i] = t.table_of(tables, 0)
+        if _ends(key, end, width):
+            ends = load_i64(key, end)
+            where[i] = _LATE if ends <= watermark else _table_for(tables, slots, header, ends)
+            if where[i] == _UNKNOWN:
+                header[WHERE] = ends
+                return i
+    return stop - part
+
+
 @numba.njit(
-    f"int64({_CELLS}, float64[:, ::1], int64[:, ::1], int64[::1], int64[::1], int64, int64, int64)",
+    "int64(int64[:, ::1], int64[:, ::1], int64[:, ::1], int64[::1], int64[::1], int64, int64, int64, int64)",
     nogil=True,
     cache=True,
 )  # type: ignore[untyped-decorator]
 def absorb(
-    cells: Any,
-    table: Any,
-    changed: Any,
-    reals: Any,
-    columns: Any,
-    how: Any,
-    header: Any,
-    rows: int,
-    end: int,
-    watermark: int,
+    tables: Any, slots: Any, columns: Any, how: Any, header: Any, rows: int, end: int, watermark: int, shift: int
 ) -> Any:
-    """Merge partials from row `header[NEXT]` on, until `DONE`, or until there is no room for a new group.
+    """Merge partials from row `header[NEXT]` on, until `DONE`, or until table `header[WHERE]` is `FULL`, or until
+    groups that end at `header[WHERE]` need a table (`NEW_END`).
 
     A row of `columns` is a column's address, kind, offset and validity (0: no value is null): those of the keys, those
-    of the states, and one that says whether the group counts as changed. `reals` is the memory of the cells. Column
-    `end` is when a group ends, -1 if none ever does; what `watermark` has ended already is late.
+    of the states, and one that says whether the group counts as changed. Key `end` is when a group ends, -1 if none
+    ever does; what `watermark` has ended already is late. A row of `slots` is an end and the table of the groups that
+    end then; all others are in table 0.
     """
     states = len(how)
-    keys = len(columns) - states - 1
-    read, codes = np.empty((PART, keys + 1), np.int64), np.empty(PART, np.int64)
-    bits = np.zeros(1, np.int64)
-    real = bits.view(np.float64)
-    for part in range(header[NEXT], rows, PART):
-        stop = min(part + PART, rows)
-        for row in range(part, stop):
-            _read_key(columns, row, read[row - part])
-            codes[row - part] = _code(read[row - part], keys + 1)
-        if header[GROUPS] > FAR:
-            _approach(cells, table, codes[: stop - part])
-        for row in range(part, stop):
-            key = read[row - part]
-            ends = end >= 0 and (key[keys] >> end) & 1 == 0
-            if ends and key[end] <= watermark:
+    width = len(columns) - states
+    stride = width + 2 + states
+    read = np.empty(PART * width, np.int64), np.empty(PART, np.int64), np.empty(PART, np.int64)
+    keys, hashes, where = read
+    while header[NEXT] < rows:
+        part, stop = header[NEXT], min(header[NEXT] + PART, rows)
+        groups = _split(tables, header[USED], width, stride, shift)
+        count = _route(tables, slots, columns, header, part, stop, end, watermark, read)
+        if groups > FAR:
+            _approach(where, hashes, count, stride, shift)
+        for i in range(count):
+            table, key = where[i], np.int64(keys.ctypes.data) + 8 * width * i
+            if table == _LATE:
                 header[LATE] += 1
                 continue
-            at = _place(cells, table, key, codes[row - part], keys + 1)
-            group = np.int64(table[at])
+            group = t.find(table, key, hashes[i], width, stride, shift)
             if group < 0:
-                group = header[GROUPS]
-                if group == len(cells):
-                    header[NEXT] = row
+                group = load_i64(table, t.GROUPS)
+                if group == load_i64(table, t.ROOM):
+                    header[NEXT], header[WHERE] = part + i, (table - t.table_of(tables, 0)) // (8 * t.FIELDS)
                     return FULL
-                header[GROUPS] += 1
-                table[at] = group
-                _begin(cells, reals, group, key, keys + 1, how)
-                if ends:
-                    header[FIRST_END] = min(header[FIRST_END], key[end])
-            for state in range(states):
-                if not _null(columns, keys + state, row):
-                    bits[0] = _read(columns, keys + state, row)
-                    if not _update(cells, reals, group, keys + 3 + state, how[state], bits[0], real[0]):
-                        return OVERFLOW
-                    cells[group, keys + 1] |= np.int64(1) << state
-            if cells[group, keys + 2] == 0 and _read(columns, keys + states, row) != 0:
-                cells[group, keys + 2] = 1
-                changed[header[CHANGED]] = group
-                header[CHANGED] += 1
+                _begin(table, group, key, hashes[i], how, width, shift)
+                if _ends(key, end, width):
+                    t.note_end(table, load_i64(key, end))
+            address = t.cell_of(table, group, stride, shift)
+            if not _update(table, address, columns, part + i, how, width):
+                return OVERFLOW
+            mark = load_i64(address, width + 1)
+            if mark & 1 == 0 and _read(columns, width - 1 + states, part + i) != 0:
+                store_i64(address, np.int64(width + 1), mark | 1)
+                t.change(table, group, shift)
+        header[NEXT] = part + count
+        if part + count < stop:
+            return NEW_END
     return DONE
-
-
-@numba.njit(f"void({_CELLS}, int64[::1], int64, int64)", nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def index(cells: Any, table: Any, changed: Any, header: Any, width: int, end: int) -> None:
-    """Fill the table, and find out which groups have changed and when the first of them ends. Keys and the cell of
-    their nulls are the first `width` cells."""
-    table[:] = -1
-    header[CHANGED], header[FIRST_END] = 0, NEVER
-    for group in range(header[GROUPS]):
-        table[_place(cells, table, cells[group], _code(cells[group], width), width)] = group
-        if cells[group, width + 1] != 0:
-            changed[header[CHANGED]] = group
-            header[CHANGED] += 1
-        if end >= 0 and (cells[group, width - 1] >> end) & 1 == 0:
-            header[FIRST_END] = min(header[FIRST_END], cells[group, end])
-
-
-@numba.njit("int64[:, ::1](int64[:, ::1], int64[::1], int64, int64, int64)", nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def take_ended(cells: Any, header: Any, width: int, end: int, watermark: int) -> Any:
-    """Remove the groups that `watermark` ends; give them column by column. The others move up: `index` must follow."""
-    groups, ended = header[GROUPS], 0
-    for group in range(groups):
-        ended += (cells[group, width - 1] >> end) & 1 == 0 and cells[group, end] <= watermark
-    taken = np.empty((cells.shape[1], ended), np.int64)
-    kept, gone = 0, 0
-    for group in range(groups):
-        if (cells[group, width - 1] >> end) & 1 == 0 and cells[group, end] <= watermark:
-            taken[:, gone] = cells[group]
-            gone += 1
-        else:
-            cells[kept] = cells[group]
-            kept += 1
-    header[GROUPS] = kept
-    return taken
-
-
-@numba.njit(f"int64[:, ::1]({_CELLS}, int64[::1], int64)", nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def take_changed(cells: Any, table: Any, changed: Any, header: Any, width: int) -> Any:
-    """The groups that have changed, column by column; they stay, and have not changed any more."""
-    given = np.empty((cells.shape[1], header[CHANGED]), np.int64)
-    for number in range(header[CHANGED]):
-        cells[changed[number], width + 1] = 0
-        given[:, number] = cells[changed[number]]
-    header[CHANGED] = 0
-    return given
