@@ -87,4 +87,4 @@ def _mapped_zeros(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
 
 
 def _bytes(shape: tuple[int, ...], dtype: Any) -> int:
-    return prod(shape) * np.dtype(dtype).itemsize
+    return prod(shape) * int(np.dtype(dtype).itemsize)

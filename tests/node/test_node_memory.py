@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from headway.memory import HEAP, Account, Area, Ledger, Memory
 from headway.mapped import map_memory
+from headway.memory import HEAP, Account, Area, Ledger, Memory
 from headway.node.memory import NodeMemory, QueryMemory
 
 MIB = 1 << 20

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from headway.errors import InvalidOption
-from headway.node.precedence import niceness, precedence
+from headway.node.precedence import BEHIND, niceness, precedence, step_back
 
 
 @pytest.mark.parametrize("value", ["high", "", "-21", "20", "1.5", "--3"])
@@ -46,3 +47,11 @@ def test_a_refusal_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "setpriority", refuse)
     with precedence(-20):
         assert os.getpriority(os.PRIO_PROCESS, 0) == own
+
+
+def test_work_that_nobody_waits_for_steps_back() -> None:
+    """The thread that does it alone."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    with ThreadPoolExecutor(1, initializer=step_back) as pool:
+        assert pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == max(own, BEHIND)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == own

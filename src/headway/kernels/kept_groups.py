@@ -12,7 +12,7 @@ import pyarrow as pa
 from headway.kernels.grouping import whole
 from headway.kernels.hashing import hash_plain
 from headway.kernels.keyed_rows import NEVER, Hashes, KeyedRows, Rows
-from headway.kernels.partials import Partials
+from headway.kernels.partials import CHANGED, Partials, flagged
 
 
 class KeptGroups:
@@ -33,16 +33,17 @@ class KeptGroups:
         return self._rows.bytes
 
     def settle(self, news: pa.Table) -> pa.Table:
-        """Add partials; the groups that this changed as they are now (and one with the same hash, if ever there is)."""
-        tables = [news]
+        """Add partials; the groups that this changed, as they are now."""
+        tables = [flagged(news, True)]
         for found in self._rows.find(self._hashes(news)):
             rows = np.unique(found.rows)
             found.segment.lose(rows)
-            tables.insert(0, pa.Table.from_batches([found.segment.rows.take(pa.array(rows))]))
+            tables.insert(0, flagged(pa.Table.from_batches([found.segment.rows.take(pa.array(rows))]), False))
         merged = self._partials.merge(pa.concat_tables(tables).combine_chunks())
-        for batch in merged.combine_chunks().to_batches():
+        for batch in merged.drop_columns([CHANGED]).combine_chunks().to_batches():
             self._rows.add(batch, self._hashes(merged), self._ends(merged))
-        return merged
+        # Others may have the same hash, such as (1, null) and (null, 1).
+        return merged.filter(merged.column(CHANGED))
 
     def end(self, watermark: int) -> None:
         """Forget the groups that `watermark` ends."""

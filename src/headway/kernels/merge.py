@@ -18,7 +18,7 @@ from headway.dataflow.graph import Aggregate
 from headway.kernels.api import Changes
 from headway.kernels.groups import Groups
 from headway.kernels.kept_groups import KeptGroups
-from headway.kernels.partials import CHANGED, NUMBER, Partials
+from headway.kernels.partials import CHANGED, NUMBER, Partials, flagged
 from headway.kernels.sets import Sets
 
 _FEW = 4096
@@ -99,7 +99,7 @@ class Merge:
     def snapshot(self) -> pa.Table:
         self._begin_log()
         pairs = [(self._with_lists(self._all_settled()), False), (self._changed.merged(), True)]
-        table = self._merged([table if table is None else _flagged(table, changed) for table, changed in pairs])
+        table = self._merged([table if table is None else flagged(table, changed) for table, changed in pairs])
         if table is None:
             return self._partials.schema.append(pa.field(CHANGED, pa.bool_())).empty_table()
         partials = pa.Table.from_batches([self._partials.decode(table)])
@@ -170,7 +170,7 @@ class Merge:
         if self._sets is not None:
             return self._settle_apart(news, self._sets)
         old = self._settled.merged()
-        tables = [*([] if old is None else [_flagged(old, False)]), _flagged(news, True)]
+        tables = [*([] if old is None else [flagged(old, False)]), flagged(news, True)]
         merged = self._partials.merge(pa.concat_tables(tables).combine_chunks())
         self._settled.replace(merged.drop_columns([CHANGED]))
         return merged.filter(merged.column(CHANGED))
@@ -180,8 +180,8 @@ class Merge:
         old = self._settled.merged()
         if old is not None and NUMBER not in old.column_names:  # it was restored
             old = sets.settle(sets.opened(old))
-        new = _flagged(sets.opened(news), True)
-        tables = [new] if old is None else [_flagged(old, False).select(new.column_names), new]
+        new = flagged(sets.opened(news), True)
+        tables = [new] if old is None else [flagged(old, False).select(new.column_names), new]
         merged = sets.settle(self._partials.merge(pa.concat_tables(tables).combine_chunks()))
         self._settled.replace(merged.drop_columns([CHANGED]))
         return merged.filter(merged.column(CHANGED))
@@ -206,7 +206,3 @@ class Merge:
         if len(present) < 2:
             return present[0] if present else None
         return self._partials.merge(pa.concat_tables(present).combine_chunks())
-
-
-def _flagged(table: pa.Table, changed: bool) -> pa.Table:
-    return table.append_column(CHANGED, pa.repeat(changed, table.num_rows))

@@ -35,6 +35,11 @@ def size_of(state: str) -> str:
     return f"{state}_size"
 
 
+def flagged(table: pa.Table, changed: bool) -> pa.Table:
+    """A table of partials with a column that says whether they have changed."""
+    return table.append_column(CHANGED, pa.repeat(changed, table.num_rows))
+
+
 class Partials:
     """The tables of one aggregate. Immutable."""
 

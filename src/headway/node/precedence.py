@@ -16,6 +16,7 @@ from headway.errors import InvalidOption
 
 SETTING = "headway.node.nice"
 USUAL = -5
+BEHIND = 5
 
 
 def niceness(conf: Mapping[str, Any]) -> int:
@@ -41,3 +42,9 @@ def precedence(nice: int) -> Iterator[None]:
     finally:
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+def step_back() -> None:
+    """This thread works for nobody who waits: it goes after the loop, and after others."""
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, max(BEHIND, os.getpriority(os.PRIO_PROCESS, 0)))

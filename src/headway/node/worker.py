@@ -36,6 +36,7 @@ from headway.node.memory import NodeMemory
 from headway.node.message import Barrier
 from headway.node.operators.base import Operator
 from headway.node.operators.host import State
+from headway.node.precedence import step_back
 from headway.node.snapshots import write_states
 from headway.node.user_process import UserProcessEnded
 from headway.node.watchdog import Watchdog, tell_and_exit
@@ -94,7 +95,7 @@ class Node:
         for source in (self._inbound, self.control):
             self._poller.register(source, zmq.POLLIN)
         self._poller.register(self._wake_fd, zmq.POLLIN)
-        self._writer = ThreadPoolExecutor(1, "snapshots")
+        self._writer = ThreadPoolExecutor(1, "snapshots", initializer=step_back)
         self.threads = Threads("sink")
         self.burst = BURST
         """For how long an operator takes messages; 0, one at a time, while runs are recorded."""
