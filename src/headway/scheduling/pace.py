@@ -1,8 +1,8 @@
 """How long sources rest between two polls, so that what a poll costs however few rows it brings does not fill a node.
 
-1. While a node has something to do nearly all the time, rests become longer, by half in every while; they become
-   shorter again when it is idle for half of the time. So batches have more rows where a message costs much: a join,
-   say, takes nearly as long for ten rows as for a hundred.
+1. While a node has something to do nearly all the time, rests become longer, by half in every while; else they become
+   shorter again, little by little. So batches have more rows where a message costs much: a join, say, takes nearly as
+   long for ten rows as for a hundred.
 2. A source's latency target bounds its own rest; that is the source's to know. A node that is filled by its rows, not
    by its polls, gains nothing, and loses no more than that.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-BUSY, IDLE = 0.9, 0.5
-"""Parts of the time."""
+BUSY, IDLE = 0.9, 0.85
+"""Parts of the time. They are near each other: a rest that is longer than it must be is latency for nothing."""
 LONGER, SHORTER = 1.5, 0.9
 LONGEST = 64.0
 
@@ -22,7 +22,7 @@ class Pace:
     """See the module. `stretch`: how many times longer rests are than the shortest.
 
     >>> pace = Pace()
-    >>> for busy in (0.95, 1.0, 0.8, 0.4):
+    >>> for busy in (0.95, 1.0, 0.88, 0.8):
     ...     pace.passed(busy, seconds=1.0)
     ...     print(round(pace.stretch, 3))
     1.5
