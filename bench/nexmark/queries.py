@@ -88,7 +88,7 @@ def q3(of: Streams) -> DataFrame:
     return auctions.join(sellers, auctions["seller"] == sellers["id"]).select("name", "city", "state", "auction")
 
 
-@_query("bid", guess=(1.4, 0.1), ends="ended")
+@_query("bid", guess=(0.8, 0.2), ends="ended")
 def q5(of: Streams) -> DataFrame:
     """The auctions with the most bids in ten seconds, every two."""
     sliding = F.window("date_time", "10 seconds", "2 seconds")
@@ -101,7 +101,7 @@ def q5(of: Streams) -> DataFrame:
     return counted.join(top, same).select("ended", "auction", "num")
 
 
-@_query("bid", guess=(2.0, 0.12), ends="ended")
+@_query("bid", guess=(2, 0.15), ends="ended")
 def q7(of: Streams) -> DataFrame:
     """The highest bids of every ten seconds."""
     bids = _timed(of["bid"])
@@ -112,7 +112,7 @@ def q7(of: Streams) -> DataFrame:
     return each.join(top, (each["price"] == top["most"]) & lately).drop("most")
 
 
-@_query("person", "auction", guess=(2.0, 0.22), ends="ended")
+@_query("person", "auction", guess=(2, 0.15), ends="ended")
 def q8(of: Streams) -> DataFrame:
     """New persons who opened an auction within the same ten seconds."""
     tumbling = F.window("date_time", "10 seconds")
@@ -239,27 +239,27 @@ def _day() -> Column:
     return F.date_format("date_time", "yyyy-MM-dd").alias("day")
 
 
-@_query("bid", guess=(1.2, 0.55), keys=1)
+@_query("bid", guess=(1.6, 0.5), keys=1)
 def q15(of: Streams) -> DataFrame:
     """Bids, bidders and auctions of a day, by ranges of price."""
     return of["bid"].groupBy(_day()).agg(*_ranked(), *_distincts())
 
 
-@_query("bid", guess=(0.9, 0.1), keys=2)
+@_query("bid", guess=(1, 0.25), keys=2)
 def q16(of: Streams) -> DataFrame:
     """The same by channel."""
     newest = F.max(F.date_format("date_time", "HH:mm")).alias("minute")
     return of["bid"].groupBy("channel", _day()).agg(newest, *_ranked(), *_distincts())
 
 
-@_query("bid", guess=(2.8, 0.3), keys=2)
+@_query("bid", guess=(2.8, 0.5), keys=2)
 def q17(of: Streams) -> DataFrame:
     """Statistics of an auction's bids of a day."""
     prices = [f("price").alias(f"{f.__name__}_price") for f in (F.min, F.max, F.avg, F.sum)]
     return of["bid"].groupBy("auction", _day()).agg(*_ranked(), *prices)
 
 
-@_query("bid", guess=(1.2, 0.05), keys=2)
+@_query("bid", guess=(1.4, 0.35), keys=2)
 def q18(of: Streams) -> DataFrame:
     """The last bid of a user on an auction."""
     bid = F.struct("price", "channel", "url", "extra")
@@ -271,7 +271,7 @@ def q18(of: Streams) -> DataFrame:
     return last.select("bidder", "auction", "date_time", "bid.*")
 
 
-@_query("bid", guess=(0.5, 0.05), keys=2)
+@_query("bid", guess=(1, 0.4), keys=2)
 def q19(of: Streams) -> DataFrame:
     """The ten highest bids on an auction."""
     highest = F.expr("max_by(struct(bidder, price, date_time), struct(price, -unix_micros(date_time), bidder), 10)")
@@ -279,7 +279,7 @@ def q19(of: Streams) -> DataFrame:
     return best.select("auction", F.posexplode("bids").alias("place", "bid")).select("auction", "place", "bid.*")
 
 
-@_query("auction", "bid", guess=(0.35, 0.05))
+@_query("auction", "bid", guess=(1.3, 0.3))
 def q20(of: Streams) -> DataFrame:
     """Bids with their auctions, of a category."""
     auctions = (
@@ -310,7 +310,7 @@ def q22(of: Streams) -> DataFrame:
     return of["bid"].selectExpr("auction", "bidder", "price", "channel", *parts)
 
 
-@_query("person", "auction", "bid", guess=(0.6, 0.05))
+@_query("person", "auction", "bid", guess=(0.5, 0.08))
 def q23(of: Streams) -> DataFrame:
     """Bids with their auctions and their bidders."""
     # Without a watermark: a bid that waits for its auction would be late to the second join.
