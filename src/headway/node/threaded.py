@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import select
 import threading
+import time
 from typing import Any
 
 from headway.cluster import protocol
@@ -45,7 +46,9 @@ class ThreadedNode(Node):
                 self._fire_timers(now)
                 self._take(self._poller.poll(0))
                 wait = min(self._wait(self.clock.now()), LONGEST_SLEEP)
+            began = time.monotonic()
             select.select([self._wake_fd], [], [], wait)
+            self._idle += time.monotonic() - began  # this thread's: operators have their own, and set no pace
 
     def _record(self, on: bool) -> None:
         super()._record(on)
