@@ -125,6 +125,24 @@ def test_a_turn_takes_what_fits_into_the_epoch_and_then_the_first_is_chosen_anew
     assert queue.decisions == 2  # type: ignore[attr-defined]
 
 
+def test_what_a_run_has_left_elsewhere_ends_its_turn_and_is_worth_a_run() -> None:
+    queue = Enjima(period=0.1).queue()
+    source = operator("source", output_cost=0.2, cost=1e-6, pending=100_000)
+    chain = operator("chain", output_cost=0.1, last=0.0)
+    push(queue, source)
+    for now, hands_on in ((0.0, False), (0.001, True)):
+        assert queue.pop(now) is source
+        source.flow.took(200)
+        push(queue, source, now=now)
+        if hands_on:
+            queue.push(chain, EARLIEST, 0, now, worker=0)
+        queue.done(source, now)
+    assert queue.pop(0.001) is chain, "though its rows are fewer than the threshold, and the turn has time left"
+    queue.done(chain, 0.001)
+    push(queue, chain, now=0.001)
+    assert queue.pop(0.001) is source, "what came from outside waits for more"
+
+
 def test_one_that_takes_no_rows_keeps_nobody_waiting() -> None:
     queue = Enjima().queue()
     marks = operator("marks", output_cost=0.1)

@@ -7,6 +7,8 @@
    the next epoch.
 4. One that has not run for longer than the queue's patience goes first when an epoch begins.
 5. An epoch is longer where many operators wait, so that ranking them stays a small part of it.
+6. A run that leaves something waiting at another operator ends the turn, and that operator is eligible. A node hands
+   rows on at once, while they are in the processor's cache, but not past what waits: a source would fill a queue.
 """
 
 from __future__ import annotations
@@ -65,6 +67,8 @@ class StateQueue:
         self._running: dict[int, float] = {}
         """Per worker that runs one, when it began."""
         self._turns: dict[int, _Turn] = {}
+        self._handed: set[Any] = set()
+        """Operators at which a run has left something."""
         self._epoch = (-inf, -inf)
         """When it began and ends."""
         self._number = 0
@@ -80,6 +84,9 @@ class StateQueue:
         if operator not in self._entries:
             self._number += 1
             self._add(operator, self._number, flow_of(operator))
+            if worker is not None and worker in self._running and operator is not self._turns[worker].operator:
+                self._turns[worker].until = 0
+                self._handed.add(operator)
 
     def _add(self, operator: Any, number: int, flow: Flow) -> None:
         entry = (-self._ranking.priority(flow), number, operator, flow)
@@ -97,6 +104,7 @@ class StateQueue:
         if entry is None:
             return None
         self._remove(entry)
+        self._handed.discard(entry[2])
         self._running[worker] = now
         self._turns[worker].taken = entry[3].taken
         return entry[2]
@@ -119,7 +127,7 @@ class StateQueue:
     def _first(self, now: float, worker: int) -> _Entry | None:
         eligible = self._ranking.eligible
         for entry in self._order:
-            if eligible(entry[3], now):
+            if entry[2] in self._handed or eligible(entry[3], now):
                 self.decisions += 1
                 flow = entry[3]
                 until = flow.taken + self._ranking.rows(flow, self._epoch[1] - now)

@@ -124,7 +124,9 @@ class Operator:
         """As `receive`, for the only channel of this operator, by a sender that is done with the message."""
         host = self.host
         profile = self.profile
-        if not self._takes_at_once(channel, profile.cost if message.batch is None else profile.taking):
+        # A marker is only passed on; other marks may end windows.
+        cost = profile.taking if message.batch is not None or message.marker else profile.cost
+        if not self._takes_at_once(channel, cost):
             self.receive(channel, message)
             return
         outside, host.nested = host.nested, 0.0
