@@ -30,6 +30,8 @@ from headway.observe.histogram import LatencyHistogram
 from headway.observe.metrics import QueryMetrics
 
 WARM_UP = 3.0
+CATCH_UP = 8.0
+"""Seconds before policies take turns: else the first one would work off what has waited since the start."""
 SETTLE = 1.5
 SHORTEST_TURN = 4.0
 TOLD = 2.5
@@ -77,6 +79,8 @@ class Group:
     """Seconds of the nodes' workers that this group took."""
     turns: list[float] = field(default_factory=list)
     """Rows/s of each turn that it was measured in."""
+    means: list[float] = field(default_factory=list)
+    """Mean latency of events in each of them, milliseconds."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     """Of results."""
     markers: LatencyHistogram = field(default_factory=LatencyHistogram)
@@ -160,9 +164,9 @@ class Trial:
         self._queries: dict[str, Any] = {}
         self._t0_us = 0
 
-    def wait(self) -> None:
-        """Until the streams have run for a while."""
-        time.sleep(max(0.0, self._t0_us / 1e6 - time.time()) + WARM_UP)
+    def wait(self, seconds: float = WARM_UP) -> None:
+        """Until the streams have run for so long."""
+        time.sleep(max(0.0, self._t0_us / 1e6 + seconds - time.time()))
 
     def run(self, seconds: float) -> dict[str, Group]:
         """Measure for so long, then stop the nodes; what each group did."""
@@ -176,6 +180,7 @@ class Trial:
         hits all alike; another one begins each round, so that none always follows the same, nor ever itself. Then stop
         the nodes. By policy, what each group did."""
         self.wait()
+        self.measure(CATCH_UP)
         groups: dict[str, dict[str, Group]] = {}
         rounds = max(1, int(seconds / SHORTEST_TURN))
         order = list(policies)
@@ -196,7 +201,7 @@ class Trial:
         """Add what happens in the next `seconds` to the groups."""
         groups = {} if groups is None else groups
         self.totals()
-        before = {name: group.rows for name, group in groups.items()}
+        before = {name: (group.rows, group.markers.total) for name, group in groups.items()}
         began, cpu = time.time(), node_seconds()
         time.sleep(seconds)
         totals, ended, cpu = self.totals(), time.time(), node_seconds() - cpu
@@ -205,7 +210,11 @@ class Trial:
             self._count(group, job, totals[job.name], ended - began)
             _add_timeline(group, job, self._queries[job.name].recentProgress, began, self._t0_us / 1e6)
         for name, group in groups.items():
-            group.turns.append((group.rows - before.get(name, 0)) / (ended - began))
+            rows, (count, micros) = before.get(name, (0, (0, 0)))
+            group.turns.append((group.rows - rows) / (ended - began))
+            counted, in_all = group.markers.total
+            if counted > count:
+                group.means.append((in_all - micros) / (counted - count) / 1000)
             group.seconds += ended - began
             group.cpu += cpu
         return groups

@@ -9,10 +9,9 @@ from bench import race
 from bench.cameo.results import CameoResult
 from bench.enjima import plots, sensitivity, table2
 from bench.enjima.jobs import PER_QUERY, WORKLOADS, mixed, paper_rate, queries, steps
-from bench.enjima.trials import FULL, MODES, POLICIES, TQ, Choice, EnjimaResult, Trials
+from bench.enjima.trials import FULL, LEAD, MODES, POLICIES, SIX, TQ, Choice, EnjimaResult, Trials
 
 COUNTS = (1, 2, 4, 6, 8, 10)
-SIX = 6
 Run = Callable[[Trials, Sequence[Choice]], None]
 Draw = Callable[[list[CameoResult], str], None]
 
@@ -30,7 +29,7 @@ class Figure:
 
 def fig1(trials: Trials, choices: Sequence[Choice]) -> None:
     """A query of Linear Road alone, at 5/6 of what the nodes take of it."""
-    trials.point("lrb", queries("lrb", 1, round(5 / 6 * trials.capacity("lrb"))), choices)
+    trials.point("lrb", queries("lrb", 1, round(5 / 6 * trials.capacity("lrb", 1))), choices)
 
 
 def _scaling(name: str) -> Run:
@@ -47,7 +46,7 @@ def _varying(name: str, millions: Sequence[float]) -> Run:
 
     def run(trials: Trials, choices: Sequence[Choice]) -> None:
         unit = paper_rate(name, trials.capacity(name)) / PER_QUERY[name] * 1e6
-        rates = steps([value * unit for value in millions], trials.seconds)
+        rates = steps([value * unit for value in millions], trials.seconds, LEAD)
         trials.timeline("steps", queries(name, SIX, rates), choices)
 
     return run
@@ -92,7 +91,7 @@ def _ablation(name: str, shares: Sequence[float]) -> Run:
     """One query at growing parts of what the nodes take of it, in all modes."""
 
     def run(trials: Trials, choices: Sequence[Choice]) -> None:
-        capacity = trials.capacity(name)
+        capacity = trials.capacity(name, 1)
         for share in shares:
             trials.point(share, queries(name, 1, round(share * capacity)), choices, load=share)
 

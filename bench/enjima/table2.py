@@ -24,7 +24,7 @@ LOAD = 0.5
 
 def run(trials: Trials, choices: Sequence[Choice]) -> None:
     """One query at half of what the nodes take of it."""
-    rate = round(LOAD * trials.capacity("lrb"))
+    rate = round(LOAD * trials.capacity("lrb", 1))
     for window in WINDOWS:
         _trace(trials, choices[0], window, rate)
 

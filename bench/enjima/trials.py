@@ -1,7 +1,8 @@
 """Runs of an experiment: every horizontal value under every choice of policy and mode, in one session of Spark.
 
 1. Policies take turns on the same running queries, in an order that rotates: what else the machine does hits all alike.
-   Modes are settings of a session: each has a run of its own.
+   Modes are settings of a session: each has a run of its own. How far turns differ tells what a difference of policies
+   is worth: means have their standard error.
 2. Latency is that of events, by markers, as the papers measure; the first seconds do not count.
 """
 
@@ -10,15 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import stdev
 from typing import Any
 
 from bench.cameo.results import CameoResult
 from bench.cluster import Cluster, Group
 from bench.enjima.jobs import FLOOD, QueryJob, queries
 
-CALIBRATION_SECONDS = 6.0
+CALIBRATION_SECONDS = {"ysb": 6.0, "lrb": 40.0, "nyt": 6.0}
+"""Of Linear Road, windows of 20 seconds end twice meanwhile: that is a part of its work."""
+SIX = 6
 SLICE = 2.0
 """Seconds of a point in a timeline."""
+LEAD = 15.0
+"""Seconds of a timeline before it is measured: queries start, and catch up with what came meanwhile."""
 
 
 @dataclass
@@ -82,11 +88,11 @@ class Trials:
         if "cluster" in self.__dict__:
             self.cluster.close()
 
-    def capacity(self, name: str) -> float:
-        """Rows/s that the nodes take of a workload when there is always more; 0: they cannot run it."""
+    def capacity(self, name: str, count: int = SIX) -> float:
+        """Rows/s that the nodes take of so many queries of a workload when there is always more."""
         if self._rate is not None:
             return self._rate
-        told = self.cluster.run(FULL.policy, queries(name, 2, FLOOD), CALIBRATION_SECONDS)
+        told = self.cluster.run(FULL.policy, queries(name, count, FLOOD), CALIBRATION_SECONDS[name])
         taken = sum(group.rows_per_s for group in told.values())
         self.say(f"  capacity for {name}: {taken / 1e6:.2f} M rows/s")
         return taken
@@ -129,7 +135,7 @@ class Trials:
         """One group per slice; all are judged by what was written in the end."""
         slices: list[dict[str, Group]] = []
         with self.cluster.trial(choice.policy, jobs, conf=choice.conf) as trial:
-            trial.wait()
+            trial.wait(LEAD)
             slices.extend(trial.measure(SLICE) for _ in range(max(1, int(self.seconds / SLICE))))
             trial.finish(slices)
         return [group for groups in slices for group in groups.values()]
@@ -140,11 +146,23 @@ class Trials:
         rows_per_s = group.rows_per_s
         result = EnjimaResult(
             self.workload, "headway", len(group.names), offered, rows_per_s, group.markers.summary(), group.seconds,
-            group.rows, group.correct, {"windows_checked": group.windows, **choice.conf, **settings}, choice.policy,
-            name, x, group.share_met, choice.mode,
+            group.rows, group.correct, {**_settings(group), **choice.conf, **settings}, choice.policy, name, x,
+            group.share_met, choice.mode,
         )  # fmt: skip
         self.results.append(result)
         self.say(line(result))
+
+
+def _settings(group: Group) -> dict[str, Any]:
+    told: dict[str, Any] = {"windows_checked": group.windows}
+    if len(group.turns) > 1:
+        told |= {"turns_rows_per_s": group.turns, "turns_mean_ms": group.means}
+    return told
+
+
+def _error(turns: Sequence[float]) -> float:
+    """The standard error of a mean over turns."""
+    return stdev(turns) / len(turns) ** 0.5 if len(turns) > 1 else 0.0
 
 
 def _latency(summary: dict[str, float]) -> tuple[float, float]:
@@ -162,6 +180,8 @@ def label(result: CameoResult) -> str:
 def line(result: CameoResult) -> str:
     """For people."""
     latency = ", ".join(f"{name} {value:,.2f}" for name, value in result.latency_ms.items())
+    errors = [_error(result.settings.get(name, ())) for name in ("turns_rows_per_s", "turns_mean_ms")]
+    latency += f" (standard errors: {errors[0] / 1e6:.2f} M rows/s, mean {errors[1]:.2f} ms)" if any(errors) else ""
     return (
         f"  x={result.x!s:>6}  {label(result):<8} {result.group:<4} {result.rows_per_s / 1e6:8.2f} M rows/s of "
         f"{result.offered_rows_per_s / 1e6:.2f}  latency ms: {latency or 'none'}  correct: {result.correct}"

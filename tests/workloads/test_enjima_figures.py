@@ -7,12 +7,12 @@ import pytest
 
 from bench.cameo.results import append
 from bench.enjima.figures import FIGURES
-from bench.enjima.jobs import mixed, paper_rate, queries, steps
+from bench.enjima.jobs import HIGHEST, mixed, paper_rate, queries, steps
 from bench.enjima.table2 import milliseconds
 from bench.enjima.trials import CHOICES, MODES, POLICIES, Choice, EnjimaResult, Trials, label
 from bench.numbered import Pace
 
-CAPACITIES = {"ysb": 9.45e6, "lrb": 2.074e6, "nyt": 8e6}
+CAPACITIES = {"ysb": 12e6 / HIGHEST, "lrb": 2.074e6 / HIGHEST, "nyt": 8e6 / HIGHEST}
 
 
 def test_rates_are_the_papers_parts_of_the_capacity() -> None:
@@ -28,6 +28,7 @@ def test_steps_share_a_run() -> None:
     assert rates == "100,10:200,20:1200"
     assert Pace(rates, 0).first_at(30_000_000) == 100 * 10 + 200 * 10 + 1200 * 10
     assert queries("ysb", 1, rates)[0].rows_per_s == 1200
+    assert steps([100.0, 200.0], 30.0, lead=5.0) == "100,20:200"
 
 
 def result(choice: Choice, group: str, x: float | str, system: str = "headway") -> EnjimaResult:

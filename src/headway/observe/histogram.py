@@ -62,6 +62,11 @@ class LatencyHistogram:
     def count(self) -> int:
         return sum(self._counts.values())
 
+    @property
+    def total(self) -> tuple[int, int]:
+        """How many were counted, and the sum of their microseconds."""
+        return self.count, sum(max(micros, 0) * count for micros, count in self._counts.items())
+
     def percentiles(self) -> dict[str, float]:
         """Milliseconds by the names of `PERCENTILES`, empty while nothing was recorded."""
         found = self.at(list(PERCENTILES.values()))
@@ -71,7 +76,8 @@ class LatencyHistogram:
         """Mean, median, tail and highest in milliseconds, empty while nothing was recorded."""
         if not self._counts:
             return {}
-        mean = sum(max(micros, 0) * count for micros, count in self._counts.items()) / self.count / 1000
+        count, micros = self.total
+        mean = micros / count / 1000
         p50, p95, p99, highest = self.at([50.0, 95.0, 99.0, 100.0])
         return {"mean": mean, "p50": p50, "p95": p95, "p99": p99, "max": highest}
 
