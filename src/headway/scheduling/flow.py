@@ -26,7 +26,7 @@ SMOOTHING = 0.2
 class Lag:
     """The latency of one query, as the sinks of one node see it."""
 
-    __slots__ = ("_before", "_began", "_count", "_gradients", "_sum", "own")
+    __slots__ = ("_before", "_began", "_count", "_gradients", "_sum", "gradient", "own")
 
     def __init__(self) -> None:
         self._began: float | None = None
@@ -35,6 +35,8 @@ class Lag:
         self._before: tuple[float, float] | None = None
         """The mean of the step before, and when that ended."""
         self._gradients: deque[float] = deque(maxlen=STEPS)
+        self.gradient = 0.0
+        """0 while nothing is known."""
         self.own: Any = None
         """For a policy of one's own."""
 
@@ -51,13 +53,9 @@ class Lag:
         mean = self._sum / self._count
         if self._before is not None and now > self._before[1]:
             self._gradients.append((mean - self._before[0]) / (now - self._before[1]))
+            self.gradient = sum(self._gradients) / len(self._gradients)
         self._before = (mean, now)
         self._began, self._sum, self._count = now, 0.0, 0
-
-    @property
-    def gradient(self) -> float:
-        """0 while nothing is known."""
-        return sum(self._gradients) / len(self._gradients) if self._gradients else 0.0
 
 
 @dataclass(slots=True, eq=False)

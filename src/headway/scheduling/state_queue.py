@@ -32,9 +32,8 @@ _Entry = tuple[float, int, Any, Flow]
 
 @dataclass(slots=True)
 class _Turn:
-    """Whose turn it is at a worker, and until how many rows it has taken in all; how many before its last run."""
+    """Until how many rows a worker's operator has taken in all; how many it had taken before its last run."""
 
-    operator: Any
     until: int
     taken: int = 0
 
@@ -64,8 +63,12 @@ class StateQueue:
         self._patience = patience
         self._order: list[_Entry] = []
         self._entries: dict[Any, _Entry] = {}
-        self._running: dict[int, float] = {}
-        """Per worker that runs one, when it began."""
+        self._running: dict[Any, float] = {}
+        """Operators that run, and when that began."""
+        self._again: dict[Any, int] = {}
+        """Those that have more to do after it, with the numbers of their pushes."""
+        self._at_hand: dict[int, _Entry] = {}
+        """Per worker, one whose turn goes on: it need not be ranked among the others, so its priority tells nothing."""
         self._turns: dict[int, _Turn] = {}
         self._handed: set[Any] = set()
         """Operators at which a run has left something."""
@@ -76,17 +79,24 @@ class StateQueue:
         """Turns that began."""
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._entries) + len(self._again) + len(self._at_hand)
 
     def push(
         self, operator: Any, context: PriorityContext, arrival: int, now: float, worker: int | None = None
     ) -> None:
-        if operator not in self._entries:
-            self._number += 1
-            self._add(operator, self._number, flow_of(operator))
-            if worker is not None and worker in self._running and operator is not self._turns[worker].operator:
-                self._turns[worker].until = 0
-                self._handed.add(operator)
+        if operator in self._entries or operator in self._again or self._is_at_hand(operator):
+            return
+        self._number += 1
+        if operator in self._running:
+            self._again[operator] = self._number
+            return
+        self._add(operator, self._number, flow_of(operator))
+        if worker in self._turns:
+            self._turns[worker].until = 0
+            self._handed.add(operator)
+
+    def _is_at_hand(self, operator: Any) -> bool:
+        return any(entry[2] is operator for entry in self._at_hand.values())
 
     def _add(self, operator: Any, number: int, flow: Flow) -> None:
         entry = (-self._ranking.priority(flow), number, operator, flow)
@@ -98,14 +108,14 @@ class StateQueue:
         del self._order[bisect_left(self._order, entry[:2], key=_rank)]
 
     def pop(self, now: float, worker: int = 0) -> Any | None:
-        if not self._epoch[0] <= now < self._epoch[1]:
-            self._begin_epoch(now)
-        entry = self._going_on(worker) or self._first(now, worker)
+        entry = self._at_hand.pop(worker, None)
         if entry is None:
-            return None
-        self._remove(entry)
-        self._handed.discard(entry[2])
-        self._running[worker] = now
+            if not self._epoch[0] <= now < self._epoch[1]:
+                self._begin_epoch(now)
+            entry = self._first(now, worker) or self._anothers(worker)
+            if entry is None:
+                return None
+        self._running[entry[2]] = now
         self._turns[worker].taken = entry[3].taken
         return entry[2]
 
@@ -118,22 +128,24 @@ class StateQueue:
             self._entries[operator] = (-priority, number, operator, flow)
         self._order.extend(sorted(self._entries.values(), key=_rank))
 
-    def _going_on(self, worker: int) -> _Entry | None:
-        turn = self._turns.get(worker)
-        entry = None if turn is None else self._entries.get(turn.operator)
-        # One that only has marks to take makes no progress that could be counted.
-        return entry if turn and entry and turn.taken < entry[3].taken < turn.until else None
-
     def _first(self, now: float, worker: int) -> _Entry | None:
         eligible = self._ranking.eligible
         for entry in self._order:
             if entry[2] in self._handed or eligible(entry[3], now):
                 self.decisions += 1
                 flow = entry[3]
-                until = flow.taken + self._ranking.rows(flow, self._epoch[1] - now)
-                self._turns[worker] = _Turn(entry[2], until)
+                self._turns[worker] = _Turn(flow.taken + self._ranking.rows(flow, self._epoch[1] - now))
+                self._remove(entry)
+                self._handed.discard(entry[2])
                 return entry
         return None
+
+    def _anothers(self, worker: int) -> _Entry | None:
+        """What another worker would go on with, if it has not come back for it."""
+        if not self._at_hand:
+            return None
+        self._turns[worker] = _Turn(0)
+        return self._at_hand.popitem()[1]
 
     def wakes(self, now: float) -> float:
         """When `pop`, which gave nothing, may give something though nothing comes."""
@@ -142,12 +154,17 @@ class StateQueue:
         return min(self._epoch[1], max(soonest, now) + 1e-6) if self._order else inf
 
     def done(self, operator: Any, now: float, worker: int = 0) -> None:
-        began = self._running.pop(worker)
-        flow_of(operator).ran(max(0.0, now - began), now)
-        entry = self._entries.get(operator)
-        if entry is not None:
-            self._remove(entry)
-            self._add(operator, entry[1], entry[3])
+        flow = flow_of(operator)
+        flow.ran(max(0.0, now - self._running.pop(operator)), now)
+        number = self._again.pop(operator, None)
+        if number is None:
+            return
+        turn = self._turns[worker]
+        # One that only has marks to take makes no progress that could be counted.
+        if turn.taken < flow.taken < turn.until:
+            self._at_hand[worker] = (0.0, number, operator, flow)
+        else:
+            self._add(operator, number, flow_of(operator))
 
 
 def _rank(entry: _Entry | tuple[float, int]) -> tuple[float, int]:
