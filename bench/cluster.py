@@ -175,14 +175,16 @@ class Trial:
         self.finish([groups])
         return groups
 
-    def alternate(self, policies: dict[str, Any], seconds: float) -> dict[str, dict[str, Group]]:
+    def alternate(
+        self, policies: dict[str, Any], seconds: float, turn: float = SHORTEST_TURN
+    ) -> dict[str, dict[str, Group]]:
         """Every policy for `seconds` in all, taking turns on the running jobs, so that what else goes on at the machine
         hits all alike; another one begins each round, so that none always follows the same, nor ever itself. Then stop
         the nodes. By policy, what each group did."""
         self.wait()
         self.measure(CATCH_UP)
         groups: dict[str, dict[str, Group]] = {}
-        rounds = max(1, int(seconds / SHORTEST_TURN))
+        rounds = max(1, int(seconds / turn))
         order = list(policies)
         for _ in range(rounds):
             for name in order:

@@ -1,8 +1,8 @@
 """Runs of an experiment: every horizontal value under every choice of policy and mode, in one session of Spark.
 
 1. Policies take turns on the same running queries, in an order that rotates: what else the machine does hits all alike.
-   Modes are settings of a session: each has a run of its own. How far turns differ tells what a difference of policies
-   is worth: means have their standard error.
+   Modes are settings of a session: each has a run of its own. A turn is as long as a window, for the end of one is what
+   takes longest. How far turns differ tells what a difference of policies is worth: means have their standard error.
 2. Latency is that of events, by markers, as the papers measure; the first seconds do not count.
 """
 
@@ -15,7 +15,7 @@ from statistics import stdev
 from typing import Any
 
 from bench.cameo.results import CameoResult
-from bench.cluster import Cluster, Group
+from bench.cluster import SHORTEST_TURN, Cluster, Group
 from bench.enjima.jobs import FLOOD, QueryJob, queries
 
 CALIBRATION_SECONDS = {"ysb": 6.0, "lrb": 40.0, "nyt": 6.0}
@@ -113,7 +113,8 @@ class Trials:
                 if len(same) == 1:
                     told = {same[0].label: trial.run(self.seconds)}
                 else:
-                    told = trial.alternate({choice.label: choice.policy for choice in same}, self.seconds)
+                    policies = {choice.label: choice.policy for choice in same}
+                    told = trial.alternate(policies, self.seconds, max(SHORTEST_TURN, *(job.window for job in jobs)))
             for choice in same:
                 for name, group in told[choice.label].items():
                     mine = [job for job in jobs if job.group == name]

@@ -12,11 +12,12 @@ from bench.enjima.table2 import milliseconds
 from bench.enjima.trials import CHOICES, MODES, POLICIES, Choice, EnjimaResult, Trials, label
 from bench.numbered import Pace
 
-CAPACITIES = {"ysb": 12e6 / HIGHEST, "lrb": 2.074e6 / HIGHEST, "nyt": 8e6 / HIGHEST}
+CAPACITIES = {"ysb": 9.45e6 / HIGHEST, "lrb": 2.074e6 / HIGHEST, "nyt": 8e6 / HIGHEST}
 
 
 def test_rates_are_the_papers_parts_of_the_capacity() -> None:
     assert [paper_rate(name, capacity) for name, capacity in CAPACITIES.items()] == [1_200_000, 300_000, 800_000]
+    assert paper_rate("ysb", CAPACITIES["ysb"], 10) == 945_000, "ten queries have the highest load together"
     jobs = mixed(9, CAPACITIES)
     assert [job.group for job in jobs] == ["lrb"] * 3 + ["ysb"] * 3 + ["nyt"] * 3
     assert sum(job.rows_per_s for job in jobs) == 3 * 2_300_000
