@@ -2,7 +2,8 @@
 
 1. Policies take turns on the same running queries, in an order that rotates: what else the machine does hits all alike.
    Modes are settings of a session: each has a run of its own. A turn is as long as a window, for the end of one is what
-   takes longest. How far turns differ tells what a difference of policies is worth: means have their standard error.
+   takes longest, and begins when what waited is read. How far turns differ tells what a difference of policies is
+   worth: means have their standard error.
 2. Latency is that of events, by markers, as the papers measure; the first seconds do not count.
 """
 
