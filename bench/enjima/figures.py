@@ -34,8 +34,9 @@ def fig1(trials: Trials, choices: Sequence[Choice]) -> None:
 
 def _scaling(name: str) -> Run:
     def run(trials: Trials, choices: Sequence[Choice]) -> None:
-        capacity = trials.capacity(name)
-        for count in COUNTS:
+        counts = list(filter(trials.asked, COUNTS))
+        capacity = trials.capacity(name, max(counts, default=SIX))
+        for count in counts:
             trials.point(count, queries(name, count, paper_rate(name, capacity, count)), choices)
 
     return run

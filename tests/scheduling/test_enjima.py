@@ -73,6 +73,25 @@ def test_one_that_has_waited_for_long_goes_first_once() -> None:
     assert [step for step, name in enumerate(seen, 1) if name == "dear"] == [6, 12]
 
 
+def test_nobody_has_waited_for_long_who_was_passed_over_by_few() -> None:
+    first, second = operator("first", output_cost=0.1, last=0.0), operator("second", output_cost=0.2, last=0.0)
+    third = operator("third", output_cost=0.3, last=0.0)
+    queue = Enjima(period=0.001, patience=0.01).queue()
+    push(queue, first, second, third)
+    seen = []
+    for step in range(1, 7):
+        for each in (first, second, third):
+            each.flow.pending = 100_000
+        seen += names(queue, 1, now=step * 0.1)
+    assert seen == ["first", "first", "first", "second", "third", "first"]
+
+
+def test_marks_wait_for_nothing() -> None:
+    queue, marks = Enjima().queue(), operator("marks", last=0.0)
+    push(queue, marks)
+    assert queue.pop(0.0001) is marks
+
+
 def test_priorities_are_computed_anew_each_epoch() -> None:
     a, b = operator("a", output_cost=0.1), operator("b", output_cost=0.2)
     queue = Enjima(period=0.001).queue()
@@ -128,7 +147,7 @@ def test_a_turn_takes_what_fits_into_the_epoch_and_then_the_first_is_chosen_anew
 def test_what_a_run_has_left_elsewhere_ends_its_turn_and_is_worth_a_run() -> None:
     queue = Enjima(period=0.1).queue()
     source = operator("source", output_cost=0.2, cost=1e-6, pending=100_000)
-    chain = operator("chain", output_cost=0.1, last=0.0)
+    chain = operator("chain", output_cost=0.1, last=0.0, pending=10)
     push(queue, source)
     for now, hands_on in ((0.0, False), (0.001, True)):
         assert queue.pop(now) is source

@@ -21,7 +21,7 @@ from headway.scheduling.state_queue import PERIOD, StateQueue
 from headway.scheduling.thresholds import EVENTS, IDLE, Range, thresholds_of
 
 LEAST_ROWS = 1000
-PATIENCE = 0.01
+PATIENCE = 0.05
 
 
 def weight(lag: Lag) -> float:

@@ -5,7 +5,8 @@
 2. An operator runs until it has taken as many rows as its turn allows; nothing interrupts it.
 3. Operators that are not eligible are passed over. If none is, `pop` gives None and `wakes` tells when to ask again: by
    the next epoch.
-4. One that has not run for longer than the queue's patience goes first when an epoch begins.
+4. One that has not run for longer than the queue's patience goes first when an epoch begins, if as many turns of others
+   have begun meanwhile as operators wait. After a long run all have waited for long: what it led to goes on first.
 5. An epoch is longer where many operators wait, so that ranking them stays a small part of it.
 6. A run that leaves something waiting at another operator ends the turn, and that operator is eligible. A node hands
    rows on at once, while they are in the processor's cache, but not past what waits: a source would fill a queue.
@@ -21,13 +22,13 @@ from typing import Any, Protocol
 from headway.scheduling.contexts import PriorityContext
 from headway.scheduling.flow import Flow, flow_of
 
-PERIOD = 0.005
-"""Seconds. With the 1 ms of the paper, nodes read 3 to 4 % less beyond the highest load: to change to another query
-has a cost."""
+PERIOD = 0.02
+"""Seconds. A turn ends with its epoch at the latest, and to change to another query has a cost: with the 1 ms of the
+paper, nodes that have all they can take read a twentieth less."""
 RANKING = 20e-6
 """The least length of an epoch per operator that waits."""
-_Entry = tuple[float, int, Any, Flow]
-"""The priority, negative, and the number of its push; the operator and its flow."""
+_Entry = tuple[float, int, Any, Flow, int]
+"""The priority, negative, and the number of its push; the operator and its flow; how many turns began before."""
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ class StateQueue:
         return any(entry[2] is operator for entry in self._at_hand.values())
 
     def _add(self, operator: Any, number: int, flow: Flow) -> None:
-        entry = (-self._ranking.priority(flow), number, operator, flow)
+        entry = (-self._ranking.priority(flow), number, operator, flow, self.decisions)
         self._entries[operator] = entry
         insort(self._order, entry, key=_rank)
 
@@ -123,9 +124,10 @@ class StateQueue:
         waiting = list(self._entries.values())
         self._epoch = (now, now + max(self._period, RANKING * len(waiting)))
         self._order.clear()
-        for _, number, operator, flow in waiting:
-            priority = inf if self._patience < now - flow.last < inf else self._ranking.priority(flow)
-            self._entries[operator] = (-priority, number, operator, flow)
+        for _, number, operator, flow, turn in waiting:
+            overdue = self._patience < now - flow.last < inf and self.decisions - turn >= len(waiting)
+            priority = inf if overdue else self._ranking.priority(flow)
+            self._entries[operator] = (-priority, number, operator, flow, turn)
         self._order.extend(sorted(self._entries.values(), key=_rank))
 
     def _first(self, now: float, worker: int) -> _Entry | None:
@@ -149,7 +151,7 @@ class StateQueue:
 
     def wakes(self, now: float) -> float:
         """When `pop`, which gave nothing, may give something though nothing comes."""
-        soonest = min((self._ranking.eligible_from(flow) for *_, flow in self._order), default=inf)
+        soonest = min((self._ranking.eligible_from(flow) for _, _, _, flow, _ in self._order), default=inf)
         # An instant later, for then it has passed, however times are rounded.
         return min(self._epoch[1], max(soonest, now) + 1e-6) if self._order else inf
 
@@ -162,7 +164,7 @@ class StateQueue:
         turn = self._turns[worker]
         # One that only has marks to take makes no progress that could be counted.
         if turn.taken < flow.taken < turn.until:
-            self._at_hand[worker] = (0.0, number, operator, flow)
+            self._at_hand[worker] = (0.0, number, operator, flow, 0)
         else:
             self._add(operator, number, flow_of(operator))
 

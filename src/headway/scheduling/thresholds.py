@@ -1,7 +1,8 @@
 """When an operator is worth a run: Enjima's eligibility, with thresholds that follow the query's latency.
 
 1. An operator that could run is eligible if as many rows wait as the event threshold says, or if it has been idle for
-   longer than the idle threshold. (One without room for its output could not run.)
+   longer than the idle threshold. (One without room for its output could not run.) One at which only marks wait is
+   eligible: no rows that come would make its run worth more.
 2. Every `ADAPT_EVERY` the thresholds change by the latency gradient times themselves, at most by a step, as long as
    they stay above 0 and below their maximum: while latency grows, runs become fewer and longer; while it falls, more
    frequent.
@@ -56,7 +57,7 @@ class Thresholds:
 
     def eligible(self, flow: Flow, now: float) -> bool:
         """Algorithm 1, for an operator that could run."""
-        return now - flow.last > self.idle or flow.waiting(now) >= self.events
+        return now - flow.last > self.idle or not 0 < flow.waiting(now) < self.events
 
     def adapt(self, gradient: float, now: float) -> None:
         """Eqn. 5, when it is time."""
