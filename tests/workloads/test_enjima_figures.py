@@ -7,12 +7,12 @@ import pytest
 
 from bench.cameo.results import append
 from bench.enjima.figures import FIGURES
-from bench.enjima.jobs import HIGHEST, mixed, paper_rate, queries, steps
+from bench.enjima.jobs import HIGHEST, MOST, mixed, paper_rate, queries, steps
 from bench.enjima.table2 import milliseconds
 from bench.enjima.trials import CHOICES, MODES, POLICIES, Choice, EnjimaResult, Trials, label
 from bench.numbered import Pace
 
-CAPACITIES = {"ysb": 9.45e6 / HIGHEST, "lrb": 2.074e6 / HIGHEST, "nyt": 8e6 / HIGHEST}
+CAPACITIES = {name: MOST[name] / 10 / HIGHEST[name] for name in MOST}
 
 
 def test_rates_are_the_papers_parts_of_the_capacity() -> None:
