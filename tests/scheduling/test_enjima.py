@@ -62,28 +62,40 @@ def test_a_query_that_falls_behind_is_preferred_by_a_tenth() -> None:
     assert queue.pop(0.0).name == "behind"  # type: ignore[union-attr]
 
 
-def test_one_that_has_waited_for_long_goes_first_once() -> None:
-    cheap, dear = operator("cheap", output_cost=0.1, last=0.0), operator("dear", output_cost=0.2, last=0.0)
-    queue = Enjima(period=0.001, patience=0.01).queue()
-    push(queue, cheap, dear)
-    seen = []
-    for step in range(1, 15):
-        cheap.flow.pending = dear.flow.pending = 100_000
-        seen += names(queue, 1, now=step * 0.002)
+def source(name: str, **fields: Any) -> Operator:
+    return operator(name, backlog=lambda: 100_000, last=0.0, **fields)
+
+
+def runs_while_all_have_more(operators: list[Operator], steps: int, step: float) -> list[str]:
+    queue, seen = Enjima(period=0.001, patience=0.01).queue(), list[str]()
+    push(queue, *operators)
+    for number in range(1, steps + 1):
+        for each in operators:
+            each.flow.pending = 100_000
+        seen += names(queue, 1, now=number * step)
+    return seen
+
+
+def test_a_source_that_has_waited_for_long_goes_first_once() -> None:
+    seen = runs_while_all_have_more([source("cheap", output_cost=0.1), source("dear", output_cost=0.2)], 14, 0.002)
     assert [step for step, name in enumerate(seen, 1) if name == "dear"] == [6, 12]
 
 
+def test_what_is_in_flight_has_more_patience() -> None:
+    cheap, dear = source("cheap", output_cost=0.1), operator("dear", output_cost=0.2, last=0.0)
+    seen = runs_while_all_have_more([cheap, dear], 210, 0.002)
+    assert [step for step, name in enumerate(seen, 1) if name == "dear"] == [101, 202]
+
+
 def test_nobody_has_waited_for_long_who_was_passed_over_by_few() -> None:
-    first, second = operator("first", output_cost=0.1, last=0.0), operator("second", output_cost=0.2, last=0.0)
-    third = operator("third", output_cost=0.3, last=0.0)
-    queue = Enjima(period=0.001, patience=0.01).queue()
-    push(queue, first, second, third)
-    seen = []
-    for step in range(1, 7):
-        for each in (first, second, third):
-            each.flow.pending = 100_000
-        seen += names(queue, 1, now=step * 0.1)
-    assert seen == ["first", "first", "first", "second", "third", "first"]
+    three = [source("first", output_cost=0.1), source("second", output_cost=0.2), source("third", output_cost=0.3)]
+    assert runs_while_all_have_more(three, 6, 0.1) == ["first", "first", "first", "second", "third", "first"]
+
+
+def test_of_equals_the_deepest_in_its_query_goes_first() -> None:
+    queue = Enjima().queue()
+    push(queue, operator("source", output_cost=0.1), operator("next", output_cost=0.1, place=1))
+    assert queue.pop(0.0).name == "next"  # type: ignore[union-attr]
 
 
 def test_marks_wait_for_nothing() -> None:

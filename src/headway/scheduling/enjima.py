@@ -3,9 +3,9 @@
 1. Priority: 1 / output cost x W. What is nearest to the query's end goes first, so that rows in flight get out; W, from
    0.9 to 1.1 with the gradient of the query's latency, prefers queries that fall behind.
 2. Eligibility: see `thresholds`. Operators with few rows wait for more, but not for long.
-3. An operator that has not run for `patience`, while many others had turns, goes first. (Not in the paper: queries of
+3. A source that was not read for `patience`, while many others had turns, goes first. (Not in the paper: queries of
    one kind differ in measured cost by more than W can make up for, and on a node that is nearly full the dearest of six
-   was late by seconds.)
+   was late by seconds.) What is in flight has far more patience.
 4. A turn takes as many rows as fit into what is left of the epoch, so that workers come back near its end, and
    `least_rows` in any case.
 """

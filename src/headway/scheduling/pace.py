@@ -2,7 +2,8 @@
 
 1. While a node has something to do nearly all the time, rests become longer, by half in every while; else they become
    shorter again, little by little. So batches have more rows where a message costs much: a join, say, takes nearly as
-   long for ten rows as for a hundred.
+   long for ten rows as for a hundred. There is no band in between in which rests stay as they are: a node that is busy
+   for nine tenths of the time with its rows alone would keep for good what one bad moment has made long.
 2. A source's latency target bounds its own rest; that is the source's to know. A node that is filled by its rows, not
    by its polls, gains nothing, and loses no more than that.
 """
@@ -11,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-BUSY, IDLE = 0.9, 0.85
-"""Parts of the time. They are near each other: a rest that is longer than it must be is latency for nothing."""
+BUSY = 0.95
+"""A part of the time."""
 LONGER, SHORTER = 1.5, 0.9
 LONGEST = 64.0
 
@@ -22,13 +23,13 @@ class Pace:
     """See the module. `stretch`: how many times longer rests are than the shortest.
 
     >>> pace = Pace()
-    >>> for busy in (0.95, 1.0, 0.88, 0.8):
+    >>> for busy in (0.96, 1.0, 0.94, 0.5):
     ...     pace.passed(busy, seconds=1.0)
     ...     print(round(pace.stretch, 3))
     1.5
     2.25
-    2.25
     2.025
+    1.823
     """
 
     stretch: float = 1.0
@@ -37,5 +38,5 @@ class Pace:
         """So many seconds have passed since the last call, and in so many of them the node did something."""
         if busy > BUSY * seconds:
             self.stretch = min(self.stretch * LONGER, LONGEST)
-        elif busy < IDLE * seconds:
+        else:
             self.stretch = max(self.stretch * SHORTER, 1.0)

@@ -5,8 +5,10 @@
 2. An operator runs until it has taken as many rows as its turn allows; nothing interrupts it.
 3. Operators that are not eligible are passed over. If none is, `pop` gives None and `wakes` tells when to ask again: by
    the next epoch.
-4. One that has not run for longer than the queue's patience goes first when an epoch begins, if as many turns of others
-   have begun meanwhile as operators wait. After a long run all have waited for long: what it led to goes on first.
+4. A source that was not read for longer than the queue's patience goes first when an epoch begins, if as many turns of
+   others have begun meanwhile as operators wait. After a long run all have waited for long: what it led to goes on
+   first. What is in flight has `INNER` times as much patience: else the windows of many queries that end together would
+   all be begun before any is finished.
 5. An epoch is longer where many operators wait, so that ranking them stays a small part of it.
 6. A run that leaves something waiting at another operator ends the turn, and that operator is eligible. A node hands
    rows on at once, while they are in the processor's cache, but not past what waits: a source would fill a queue.
@@ -27,8 +29,12 @@ PERIOD = 0.02
 paper, nodes that have all they can take read a twentieth less."""
 RANKING = 20e-6
 """The least length of an epoch per operator that waits."""
-_Entry = tuple[float, int, Any, Flow, int]
-"""The priority, negative, and the number of its push; the operator and its flow; how many turns began before."""
+INNER = 20.0
+"""How many times as much patience operators have that are no sources."""
+_Rank = tuple[float, int, int]
+"""The priority and the place in the query, both negative, and the number of the push."""
+_Entry = tuple[_Rank, Any, Flow, int]
+"""Its rank; the operator and its flow; how many turns began before it was pushed."""
 
 
 @dataclass(slots=True)
@@ -97,16 +103,16 @@ class StateQueue:
             self._handed.add(operator)
 
     def _is_at_hand(self, operator: Any) -> bool:
-        return any(entry[2] is operator for entry in self._at_hand.values())
+        return any(entry[1] is operator for entry in self._at_hand.values())
 
     def _add(self, operator: Any, number: int, flow: Flow) -> None:
-        entry = (-self._ranking.priority(flow), number, operator, flow, self.decisions)
+        entry = ((-self._ranking.priority(flow), -flow.place, number), operator, flow, self.decisions)
         self._entries[operator] = entry
         insort(self._order, entry, key=_rank)
 
     def _remove(self, entry: _Entry) -> None:
-        del self._entries[entry[2]]
-        del self._order[bisect_left(self._order, entry[:2], key=_rank)]
+        del self._entries[entry[1]]
+        del self._order[bisect_left(self._order, entry[0], key=_rank)]
 
     def pop(self, now: float, worker: int = 0) -> Any | None:
         entry = self._at_hand.pop(worker, None)
@@ -116,29 +122,30 @@ class StateQueue:
             entry = self._first(now, worker) or self._anothers(worker)
             if entry is None:
                 return None
-        self._running[entry[2]] = now
-        self._turns[worker].taken = entry[3].taken
-        return entry[2]
+        self._running[entry[1]] = now
+        self._turns[worker].taken = entry[2].taken
+        return entry[1]
 
     def _begin_epoch(self, now: float) -> None:
         waiting = list(self._entries.values())
         self._epoch = (now, now + max(self._period, RANKING * len(waiting)))
         self._order.clear()
-        for _, number, operator, flow, turn in waiting:
-            overdue = self._patience < now - flow.last < inf and self.decisions - turn >= len(waiting)
+        for (_, place, number), operator, flow, turn in waiting:
+            patience = self._patience if flow.backlog is not None else INNER * self._patience
+            overdue = patience < now - flow.last < inf and self.decisions - turn >= len(waiting)
             priority = inf if overdue else self._ranking.priority(flow)
-            self._entries[operator] = (-priority, number, operator, flow, turn)
+            self._entries[operator] = ((-priority, place, number), operator, flow, turn)
         self._order.extend(sorted(self._entries.values(), key=_rank))
 
     def _first(self, now: float, worker: int) -> _Entry | None:
         eligible = self._ranking.eligible
         for entry in self._order:
-            if entry[2] in self._handed or eligible(entry[3], now):
+            _, operator, flow, _ = entry
+            if operator in self._handed or eligible(flow, now):
                 self.decisions += 1
-                flow = entry[3]
                 self._turns[worker] = _Turn(flow.taken + self._ranking.rows(flow, self._epoch[1] - now))
                 self._remove(entry)
-                self._handed.discard(entry[2])
+                self._handed.discard(operator)
                 return entry
         return None
 
@@ -151,7 +158,7 @@ class StateQueue:
 
     def wakes(self, now: float) -> float:
         """When `pop`, which gave nothing, may give something though nothing comes."""
-        soonest = min((self._ranking.eligible_from(flow) for _, _, _, flow, _ in self._order), default=inf)
+        soonest = min((self._ranking.eligible_from(flow) for _, _, flow, _ in self._order), default=inf)
         # An instant later, for then it has passed, however times are rounded.
         return min(self._epoch[1], max(soonest, now) + 1e-6) if self._order else inf
 
@@ -164,10 +171,10 @@ class StateQueue:
         turn = self._turns[worker]
         # One that only has marks to take makes no progress that could be counted.
         if turn.taken < flow.taken < turn.until:
-            self._at_hand[worker] = (0.0, number, operator, flow, 0)
+            self._at_hand[worker] = ((0.0, 0, number), operator, flow, 0)
         else:
             self._add(operator, number, flow_of(operator))
 
 
-def _rank(entry: _Entry | tuple[float, int]) -> tuple[float, int]:
-    return entry[0], entry[1]
+def _rank(entry: _Entry) -> _Rank:
+    return entry[0]
