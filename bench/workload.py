@@ -22,7 +22,7 @@ class Workload(ABC):
     name: ClassVar[str]
     source: ClassVar[type[DataSource]]
     settings: ClassVar[dict[str, tuple[int, str]]] = {}
-    target: ClassVar[str] = "1 second"
+    target: str = "1 second"
     mode: str = "append"
     written: ClassVar[bool] = True
     """Results are kept and judged; else they go nowhere."""

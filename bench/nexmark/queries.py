@@ -62,25 +62,25 @@ def _timed(stream: DataFrame) -> DataFrame:
     return stream.withWatermark("date_time", DELAY)
 
 
-@_query("bid", guess=(10, 0.7))
+@_query("bid", guess=(200, 17))
 def q0(of: Streams) -> DataFrame:
     """Pass through."""
     return of["bid"].select("auction", "bidder", "price", "date_time", "extra")
 
 
-@_query("bid", guess=(8, 0.7))
+@_query("bid", guess=(100, 15))
 def q1(of: Streams) -> DataFrame:
     """Prices in another currency."""
     return of["bid"].selectExpr("auction", "bidder", "0.908D * price as price", "date_time", "extra")
 
 
-@_query("bid", guess=(10, 1.0))
+@_query("bid", guess=(150, 15))
 def q2(of: Streams) -> DataFrame:
     """Bids on some auctions."""
     return of["bid"].where("auction % 123 = 0").select("auction", "price")
 
 
-@_query("person", "auction", guess=(2.4, 0.7))
+@_query("person", "auction", guess=(7, 0.9))
 def q3(of: Streams) -> DataFrame:
     """Who sells in some states, in a category."""
     sellers = _timed(of["person"]).where("state in ('OR', 'ID', 'CA')")
@@ -88,7 +88,7 @@ def q3(of: Streams) -> DataFrame:
     return auctions.join(sellers, auctions["seller"] == sellers["id"]).select("name", "city", "state", "auction")
 
 
-@_query("bid", guess=(0.8, 0.2), ends="ended")
+@_query("bid", guess=(0.8, 0.25), ends="ended")
 def q5(of: Streams) -> DataFrame:
     """The auctions with the most bids in ten seconds, every two."""
     sliding = F.window("date_time", "10 seconds", "2 seconds")
@@ -239,7 +239,7 @@ def _day() -> Column:
     return F.date_format("date_time", "yyyy-MM-dd").alias("day")
 
 
-@_query("bid", guess=(1.6, 0.5), keys=1)
+@_query("bid", guess=(1.2, 0.35), keys=1)
 def q15(of: Streams) -> DataFrame:
     """Bids, bidders and auctions of a day, by ranges of price."""
     return of["bid"].groupBy(_day()).agg(*_ranked(), *_distincts())
@@ -259,7 +259,7 @@ def q17(of: Streams) -> DataFrame:
     return of["bid"].groupBy("auction", _day()).agg(*_ranked(), *prices)
 
 
-@_query("bid", guess=(1.4, 0.35), keys=2)
+@_query("bid", guess=(1.5, 0.45), keys=2)
 def q18(of: Streams) -> DataFrame:
     """The last bid of a user on an auction."""
     bid = F.struct("price", "channel", "url", "extra")
@@ -271,7 +271,7 @@ def q18(of: Streams) -> DataFrame:
     return last.select("bidder", "auction", "date_time", "bid.*")
 
 
-@_query("bid", guess=(1, 0.4), keys=2)
+@_query("bid", guess=(3.5, 1), keys=2)
 def q19(of: Streams) -> DataFrame:
     """The ten highest bids on an auction."""
     highest = F.expr("max_by(struct(bidder, price, date_time), struct(price, -unix_micros(date_time), bidder), 10)")
@@ -310,7 +310,7 @@ def q22(of: Streams) -> DataFrame:
     return of["bid"].selectExpr("auction", "bidder", "price", "channel", *parts)
 
 
-@_query("person", "auction", "bid", guess=(0.5, 0.08))
+@_query("person", "auction", "bid", guess=(0.5, 0.1))
 def q23(of: Streams) -> DataFrame:
     """Bids with their auctions and their bidders."""
     # Without a watermark: a bid that waits for its auction would be late to the second join.

@@ -24,6 +24,8 @@ CHECKED_GROUPS = 400
 """Groups of 50 events whose answers are compared."""
 CHECKED_SECONDS = 40
 DELAY_US = 4_000_000
+PROMPT, WHEN_ENDED = "50 ms", "200 ms"
+"""Targets of queries whose rows come at once, and of those that tell of many groups together when these have ended."""
 
 
 class Nexmark(Workload):
@@ -34,7 +36,6 @@ class Nexmark(Workload):
 
     name = "nexmark"
     source = NexmarkSource
-    target = "100 ms"
     written = False
 
     def __init__(self, query: str, seed: int) -> None:
@@ -43,6 +44,7 @@ class Nexmark(Workload):
         self.mode = self.asked.mode
         self.first_guess = {name: int(m * 1e6) for name, m in zip(("headway", "spark"), self.asked.guess, strict=True)}
         self.prompt = self.asked.ends is None
+        self.target = PROMPT if self.prompt else WHEN_ENDED
         self._checked = False
 
     def prepare(self, running: headway.Headway) -> None:
