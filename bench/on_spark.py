@@ -36,6 +36,7 @@ LOOKS = 0.5
 """Seconds from one look at the progress to the next."""
 WARM_UP_PART = 10
 """The JVM's first query, before any that counts, gets so many times fewer rows."""
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 class Batch(NamedTuple):
@@ -70,6 +71,8 @@ class OnSpark:
             .getOrCreate()
         )
         self._spark.sparkContext.setLogLevel("OFF")
+        if workload.on_rocksdb:
+            self._spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
         workload.open(self._spark)
         self._trials = 0
         self.run(max(1, self.first_guess // WARM_UP_PART), 1.0)

@@ -28,6 +28,8 @@ class Workload(ABC):
     """Results are kept and judged; else they go nowhere."""
     prompt: bool = False
     """Events show in results as soon as they can, not when a window ends: then results are timed too."""
+    on_rocksdb: bool = False
+    """Spark can keep this state in RocksDB only."""
     window_us: int = 0
     first_guess: dict[str, int]
     """By system that can run it: rows/s to try first."""

@@ -45,6 +45,7 @@ class Nexmark(Workload):
         self.first_guess = {name: int(m * 1e6) for name, m in zip(("headway", "spark"), self.asked.guess, strict=True)}
         self.prompt = self.asked.ends is None
         self.target = PROMPT if self.prompt else WHEN_ENDED
+        self.on_rocksdb = self.asked.batch is not None
         self._checked = False
 
     def prepare(self, running: headway.Headway) -> None:

@@ -31,10 +31,9 @@ RANKING = 20e-6
 """The least length of an epoch per operator that waits."""
 INNER = 20.0
 """How many times as much patience operators have that are no sources."""
-_Rank = tuple[float, int, int]
-"""The priority and the place in the query, both negative, and the number of the push."""
-_Entry = tuple[_Rank, Any, Flow, int]
-"""Its rank; the operator and its flow; how many turns began before it was pushed."""
+_Entry = tuple[float, int, int, Any, Flow, int]
+"""How it ranks: the priority and the place in the query, both negative, and the number of its push, which no other has;
+then the operator and its flow, and how many turns began before it was pushed."""
 
 
 @dataclass(slots=True)
@@ -81,6 +80,8 @@ class StateQueue:
         """Operators at which a run has left something."""
         self._epoch = (-inf, -inf)
         """When it began and ends."""
+        self._priorities: dict[Any, float] = {}
+        """Of this epoch, as far as they were asked for."""
         self._number = 0
         self.decisions = 0
         """Turns that began."""
@@ -91,7 +92,7 @@ class StateQueue:
     def push(
         self, operator: Any, context: PriorityContext, arrival: int, now: float, worker: int | None = None
     ) -> None:
-        if operator in self._entries or operator in self._again or self._is_at_hand(operator):
+        if operator in self._entries or operator in self._again or (self._at_hand and self._is_at_hand(operator)):
             return
         self._number += 1
         if operator in self._running:
@@ -103,16 +104,19 @@ class StateQueue:
             self._handed.add(operator)
 
     def _is_at_hand(self, operator: Any) -> bool:
-        return any(entry[1] is operator for entry in self._at_hand.values())
+        return any(entry[3] is operator for entry in self._at_hand.values())
 
     def _add(self, operator: Any, number: int, flow: Flow) -> None:
-        entry = ((-self._ranking.priority(flow), -flow.place, number), operator, flow, self.decisions)
+        priority = self._priorities.get(operator)
+        if priority is None:
+            priority = self._priorities[operator] = self._ranking.priority(flow)
+        entry = (-priority, -flow.place, number, operator, flow, self.decisions)
         self._entries[operator] = entry
-        insort(self._order, entry, key=_rank)
+        insort(self._order, entry)
 
     def _remove(self, entry: _Entry) -> None:
-        del self._entries[entry[1]]
-        del self._order[bisect_left(self._order, entry[0], key=_rank)]
+        del self._entries[entry[3]]
+        del self._order[bisect_left(self._order, entry)]
 
     def pop(self, now: float, worker: int = 0) -> Any | None:
         entry = self._at_hand.pop(worker, None)
@@ -122,25 +126,26 @@ class StateQueue:
             entry = self._first(now, worker) or self._anothers(worker)
             if entry is None:
                 return None
-        self._running[entry[1]] = now
-        self._turns[worker].taken = entry[2].taken
-        return entry[1]
+        operator, flow = entry[3:5]
+        self._running[operator] = now
+        self._turns[worker].taken = flow.taken
+        return operator
 
     def _begin_epoch(self, now: float) -> None:
         waiting = list(self._entries.values())
         self._epoch = (now, now + max(self._period, RANKING * len(waiting)))
-        self._order.clear()
-        for (_, place, number), operator, flow, turn in waiting:
+        self._priorities.clear()
+        for _, place, number, operator, flow, turn in waiting:
             patience = self._patience if flow.backlog is not None else INNER * self._patience
             overdue = patience < now - flow.last < inf and self.decisions - turn >= len(waiting)
             priority = inf if overdue else self._ranking.priority(flow)
-            self._entries[operator] = ((-priority, place, number), operator, flow, turn)
-        self._order.extend(sorted(self._entries.values(), key=_rank))
+            self._entries[operator] = (-priority, place, number, operator, flow, turn)
+        self._order = sorted(self._entries.values())
 
     def _first(self, now: float, worker: int) -> _Entry | None:
         eligible = self._ranking.eligible
         for entry in self._order:
-            _, operator, flow, _ = entry
+            operator, flow = entry[3:5]
             if operator in self._handed or eligible(flow, now):
                 self.decisions += 1
                 self._turns[worker] = _Turn(flow.taken + self._ranking.rows(flow, self._epoch[1] - now))
@@ -158,7 +163,7 @@ class StateQueue:
 
     def wakes(self, now: float) -> float:
         """When `pop`, which gave nothing, may give something though nothing comes."""
-        soonest = min((self._ranking.eligible_from(flow) for _, _, flow, _ in self._order), default=inf)
+        soonest = min((self._ranking.eligible_from(flow) for _, _, _, _, flow, _ in self._order), default=inf)
         # An instant later, for then it has passed, however times are rounded.
         return min(self._epoch[1], max(soonest, now) + 1e-6) if self._order else inf
 
@@ -171,10 +176,6 @@ class StateQueue:
         turn = self._turns[worker]
         # One that only has marks to take makes no progress that could be counted.
         if turn.taken < flow.taken < turn.until:
-            self._at_hand[worker] = ((0.0, 0, number), operator, flow, 0)
+            self._at_hand[worker] = (0.0, 0, number, operator, flow, 0)
         else:
-            self._add(operator, number, flow_of(operator))
-
-
-def _rank(entry: _Entry) -> _Rank:
-    return entry[0]
+            self._add(operator, number, flow)
