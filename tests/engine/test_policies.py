@@ -162,8 +162,13 @@ def test_auto_finds_a_target(once: Runner, hw: Headway) -> None:
 
 
 def test_misses_are_explained(once: Runner, hw: Headway, capsys: pytest.CaptureFixture[str]) -> None:
+    def work_on(row: Any) -> None:
+        until = time.perf_counter() + 0.002
+        while time.perf_counter() < until:
+            pass
+
     stream = once.stream(SCHEMA)
-    writer = hw.writeStream(stream.toDF()).foreach(lambda row: time.sleep(0.002)).latency("5 ms")
+    writer = hw.writeStream(stream.toDF()).foreach(work_on).latency("5 ms")
     query = once.keep(writer.start(fallback=False))
     stream.addData(*NUMBERS)
     query.processAllAvailable()

@@ -63,7 +63,7 @@ def test_a_query_that_falls_behind_is_preferred_by_a_tenth() -> None:
 
 
 def source(name: str, **fields: Any) -> Operator:
-    return operator(name, backlog=lambda: 100_000, last=0.0, **fields)
+    return operator(name, backlog=lambda now: 100_000, last=0.0, **fields)
 
 
 def runs_while_all_have_more(operators: list[Operator], steps: int, step: float) -> list[str]:
