@@ -141,8 +141,8 @@ def test_the_slowest_partition_holds_the_watermark_back(run: Runner, hw: Headway
     stream = run.stream(SCHEMA, partitions=2)
     query = run.start(counts(stream.toDF()), **{"headway.idleTimeout": "1 hour"})
     watcher = watch(hw, query)
+    add(stream, 50, partition=1)  # first: nothing is known of a partition until it is found
     add(stream, 100, partition=0)
-    add(stream, 50, partition=1)
     assert watcher.wait(rows=2)
     add(stream, 200, partition=0)
     assert watcher.wait(rows=3, watermark=at(40))

@@ -235,7 +235,8 @@ class ChainOperator(Operator):
     def _pass_on(self, watermark: Watermark, cause: Message) -> None:
         if self._late_after or (self._aggregates and self._flush_every is None):
             self._flush_ended(watermark)
-        if watermark.value is not None:
+        # Where somebody downstream hears of it, that one knows what other nodes have told as well.
+        if watermark.value is not None and len(self.deaf) == len(self.outputs):
             self.host.metrics.watermark_us = watermark.value
         self.tell(watermark, cause)
 
