@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from headway.scheduling import Enjima, Flow, HighestRate, Lag, MinCost, MinLatency, Policy, Profile, Queue, RoundRobin
 from headway.scheduling.contexts import EARLIEST
 from headway.scheduling.enjima import weight
+from headway.scheduling.state_queue import PERIOD
 
 
 @dataclass(eq=False)
@@ -30,6 +31,7 @@ def operator(name: str, **fields: Any) -> Operator:
 
 
 def push(queue: Queue, *operators: Operator, now: float = 0.0) -> None:
+    """The first letter of its name is an operator's query."""
     for each in operators:
         queue.push(each, EARLIEST._replace(query=each.name[0]), 0, now)
 
@@ -62,40 +64,65 @@ def test_a_query_that_falls_behind_is_preferred_by_a_tenth() -> None:
     assert queue.pop(0.0).name == "behind"  # type: ignore[union-attr]
 
 
-def source(name: str, **fields: Any) -> Operator:
-    return operator(name, backlog=lambda now: 100_000, last=0.0, **fields)
+def source(name: str, backlog: int = 100_000, **fields: Any) -> Operator:
+    return operator(name, backlog=lambda now: backlog, last=0.0, **fields)
 
 
-def runs_while_all_have_more(operators: list[Operator], steps: int, step: float) -> list[str]:
-    queue, seen = Enjima(period=0.001, patience=0.01).queue(), list[str]()
-    push(queue, *operators)
-    for number in range(1, steps + 1):
-        for each in operators:
-            each.flow.pending = 100_000
-        seen += names(queue, 1, now=number * step)
-    return seen
+@pytest.mark.parametrize("policy", [Enjima(), MinLatency(), HighestRate()])
+def test_of_equals_the_deepest_in_its_query_goes_first(policy: Policy) -> None:
+    queue = policy.queue()
+    push(queue, operator("q0", output_cost=0.1), operator("q1", output_cost=0.1, place=1))
+    assert queue.pop(0.0).name == "q1"  # type: ignore[union-attr]
 
 
-def test_a_source_that_has_waited_for_long_goes_first_once() -> None:
-    seen = runs_while_all_have_more([source("cheap", output_cost=0.1), source("dear", output_cost=0.2)], 14, 0.002)
-    assert [step for step, name in enumerate(seen, 1) if name == "dear"] == [6, 12]
-
-
-def test_what_is_in_flight_has_more_patience() -> None:
-    cheap, dear = source("cheap", output_cost=0.1), operator("dear", output_cost=0.2, last=0.0)
-    seen = runs_while_all_have_more([cheap, dear], 210, 0.002)
-    assert [step for step, name in enumerate(seen, 1) if name == "dear"] == [101, 202]
-
-
-def test_nobody_has_waited_for_long_who_was_passed_over_by_few() -> None:
-    three = [source("first", output_cost=0.1), source("second", output_cost=0.2), source("third", output_cost=0.3)]
-    assert runs_while_all_have_more(three, 6, 0.1) == ["first", "first", "first", "second", "third", "first"]
-
-
-def test_of_equals_the_deepest_in_its_query_goes_first() -> None:
+def test_queries_in_rounds_each_until_it_has_nothing_more() -> None:
     queue = Enjima().queue()
-    push(queue, operator("source", output_cost=0.1), operator("next", output_cost=0.1, place=1))
-    assert queue.pop(0.0).name == "next"  # type: ignore[union-attr]
+    a = [source("a0", output_cost=0.1), operator("a1", output_cost=0.09, place=1)]
+    b = [source("b0", output_cost=0.2), operator("b1", output_cost=0.01, place=1)]
+    push(queue, a[0], b[0])
+    seen = []
+    for _ in range(9):
+        chosen = queue.pop(0.001)
+        assert chosen is not None
+        seen.append(chosen.name)
+        if chosen.flow.backlog is not None:  # there is always more, and it leads to something
+            chosen.flow.took_at_once(10_000)
+            push(queue, chosen, a[1] if chosen is a[0] else b[1], now=0.001)
+        queue.done(chosen, 0.001)
+    # At first the cheapest; when the second round begins, only sources have something.
+    assert seen == ["a0", "a1", "b0", "b1", "a0", "a1", "b0", "b1", "a0"]
+
+
+def test_what_a_run_has_left_elsewhere_goes_before_the_rest_of_the_turn() -> None:
+    queue = Enjima(period=0.1).queue()
+    first, chain = source("a0", output_cost=0.2, cost=1e-6), operator("a1", output_cost=0.1, last=0.0, pending=10)
+    push(queue, first, operator("b0", output_cost=0.3))
+    seen = []
+    for run in range(6):
+        chosen = queue.pop(0.001)
+        assert chosen is not None
+        seen.append(chosen.name)
+        chosen.flow.took_at_once(200)
+        if chosen is first and run < 4:
+            push(queue, chosen)
+        if run == 1:
+            queue.push(chain, EARLIEST._replace(query="a"), 0, 0.0, worker=0)
+        queue.done(chosen, 0.001)
+    assert seen == ["a0", "a0", "a1", "a0", "a0", "b0"]
+
+
+def test_a_query_that_comes_later_waits_for_the_next_round() -> None:
+    queue = Enjima().queue()
+    push(queue, operator("a", output_cost=0.2), operator("b", output_cost=0.3))
+    assert names(queue, 1) == ["a"]
+    push(queue, operator("c", output_cost=0.1))
+    assert [queue.pop(0.0).name for _ in range(3)] == ["a", "b", "c"]  # type: ignore[union-attr]
+
+
+def test_whoever_is_in_flight_runs_at_once() -> None:
+    queue, few = Enjima().queue(), operator("few", last=0.0, pending=3)
+    push(queue, few)
+    assert queue.pop(0.0001) is few
 
 
 def test_marks_wait_for_nothing() -> None:
@@ -104,20 +131,19 @@ def test_marks_wait_for_nothing() -> None:
     assert queue.pop(0.0001) is marks
 
 
-def test_priorities_are_computed_anew_each_epoch() -> None:
-    a, b = operator("a", output_cost=0.1), operator("b", output_cost=0.2)
-    queue = Enjima(period=0.001).queue()
-    push(queue, a, b)
-    assert names(queue, 1) == ["a"]
-    b.flow.output_cost, a.flow.last = 0.05, -inf
-    assert names(queue, 1, now=0.0005) == ["a"]
-    a.flow.last = -inf
-    assert names(queue, 1, now=0.0011) == ["b"]
+@pytest.mark.parametrize("policy", [Enjima(), MinLatency()])
+def test_priorities_are_computed_anew_each_epoch(policy: Policy) -> None:
+    one, other = operator("q1", output_cost=0.1), operator("q2", output_cost=0.2)
+    queue = policy.queue()
+    push(queue, one, other)
+    assert names(queue, 1) == ["q1"]
+    other.flow.output_cost = 0.05
+    assert names(queue, 1, now=0.9 * PERIOD) == ["q1"]
+    assert names(queue, 1, now=1.1 * PERIOD) == ["q2"]
 
 
 def test_few_rows_wait_for_more_but_not_for_long() -> None:
-    few = operator("few", pending=10, last=0.0, output_cost=0.1)
-    many = operator("many", pending=5000, last=0.0, output_cost=0.9)
+    few, many = source("few", backlog=10, output_cost=0.1), source("many", backlog=5000, output_cost=0.9)
     queue = Enjima().queue()
     push(queue, few, many)
     assert queue.pop(0.0005) is many
@@ -131,64 +157,41 @@ def test_few_rows_wait_for_more_but_not_for_long() -> None:
 
 
 def test_rows_that_come_end_the_wait() -> None:
-    queue, held = Enjima().queue(), operator("held", pending=10, last=0.0)
+    queue, held = Enjima(everywhere=True).queue(), operator("held", pending=10, last=0.0)
     push(queue, held)
     assert queue.pop(0.0001) is None
     held.flow.came(2000)
     assert queue.pop(0.0001) is held
 
 
-def test_a_turn_takes_what_fits_into_the_epoch_and_then_the_first_is_chosen_anew() -> None:
+def test_a_turn_takes_what_fits_into_an_epoch_and_then_the_first_is_chosen_anew() -> None:
     queue = Enjima(period=0.001, least_rows=10).queue()
-    busy = operator("busy", output_cost=0.5, cost=1e-6, pending=10_000)
-    first = operator("first", output_cost=0.1, pending=10_000)
+    busy = operator("q0", output_cost=0.5, cost=1e-6, pending=10_000)
+    first = operator("q1", output_cost=0.1, pending=10_000)
     push(queue, busy)
-    seen, now = [], 0.0
+    seen = []
     for _ in range(6):
-        chosen = queue.pop(now)
+        chosen = queue.pop(0.0)
         assert chosen is not None
-        seen.append(chosen.name)
+        seen.append(chosen)
         chosen.flow.took(200)
-        now += 0.00019
-        push(queue, chosen, first, now=now)
-        queue.done(chosen, now)
-    assert seen == ["busy"] * 5 + ["first"]
+        push(queue, chosen, first)
+        queue.done(chosen, 0.0)
+    assert seen == [busy] * 5 + [first]
     assert queue.decisions == 2  # type: ignore[attr-defined]
-
-
-def test_what_a_run_has_left_elsewhere_ends_its_turn_and_is_worth_a_run() -> None:
-    queue = Enjima(period=0.1).queue()
-    source = operator("source", output_cost=0.2, cost=1e-6, pending=100_000)
-    chain = operator("chain", output_cost=0.1, last=0.0, pending=10)
-    push(queue, source)
-    for now, hands_on in ((0.0, False), (0.001, True)):
-        assert queue.pop(now) is source
-        source.flow.took(200)
-        push(queue, source, now=now)
-        if hands_on:
-            queue.push(chain, EARLIEST, 0, now, worker=0)
-        queue.done(source, now)
-    assert queue.pop(0.001) is chain, "though its rows are fewer than the threshold, and the turn has time left"
-    queue.done(chain, 0.001)
-    push(queue, chain, now=0.001)
-    assert queue.pop(0.001) is source, "what came from outside waits for more"
 
 
 def test_one_that_takes_no_rows_keeps_nobody_waiting() -> None:
     queue = Enjima().queue()
-    marks = operator("marks", output_cost=0.1)
-    push(queue, marks)
-    assert names(queue, 1) == ["marks"]
-    marks.flow.last = -inf
-    push(queue, operator("rows", output_cost=0.05, pending=5000))
-    assert names(queue, 1) == ["rows"]
+    push(queue, operator("q1", output_cost=0.1))
+    assert names(queue, 1) == ["q1"]
+    push(queue, operator("q2", output_cost=0.05, pending=5000))
+    assert names(queue, 1) == ["q2"]
 
 
-@pytest.mark.parametrize(
-    ("left", "cost", "rows"), [(0.001, 1e-8, 100_000), (0.001, 1e-3, 1000), (0.0, 1e-8, 1000), (0.001, 0.0, 1000)]
-)
-def test_rows_per_turn(left: float, cost: float, rows: float) -> None:
-    assert Enjima().rows(Flow(cost=cost), left) == pytest.approx(rows)
+@pytest.mark.parametrize(("seconds", "cost", "rows"), [(0.001, 1e-8, 100_000), (0.001, 1e-3, 1000), (0.001, 0.0, 1000)])
+def test_rows_per_turn(seconds: float, cost: float, rows: float) -> None:
+    assert Enjima().rows(Flow(cost=cost), seconds) == pytest.approx(rows)
 
 
 def test_a_clock_that_goes_back_begins_an_epoch() -> None:
@@ -239,7 +242,7 @@ steps = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3000), st.floats(0,
 
 @given(steps)
 def test_whoever_is_held_back_runs_in_the_end(steps: list[tuple[int, int, float]]) -> None:
-    queue, now, waiting = Enjima().queue(), 0.0, set()
+    queue, now, waiting = Enjima(everywhere=True).queue(), 0.0, set()
     operators = [operator(str(n), output_cost=0.1 * n) for n in range(5)]
     for which, rows, passes in steps:
         now += passes

@@ -2,12 +2,13 @@
 
 1. Priority: 1 / output cost x W. What is nearest to the query's end goes first, so that rows in flight get out; W, from
    0.9 to 1.1 with the gradient of the query's latency, prefers queries that fall behind.
-2. Eligibility: see `thresholds`. Operators with few rows wait for more, but not for long.
-3. A source that was not read for `patience`, while many others had turns, goes first. (Not in the paper: queries of
-   one kind differ in measured cost by more than W can make up for, and on a node that is nearly full the dearest of six
-   was late by seconds.) What is in flight has far more patience.
-4. A turn takes as many rows as fit into what is left of the epoch, so that workers come back near its end, and
-   `least_rows` in any case.
+2. A query is visited for all that it has to do, and each once a round: see `rounds`. (Not in the paper, which compares
+   the operators of all queries: queries of one kind differ in measured cost by more than W can make up for, and on a
+   node that is nearly full the dearest waited for seconds; windows that end together were all begun before any was
+   finished; and whoever goes from query to query finds nothing in the processor's cache.)
+3. Eligibility of sources: see `thresholds`. Those with few rows wait for more, but not for long. What is in flight
+   waits for nothing: it has come in batches already. (In the paper it waits as well: `everywhere`.)
+4. A turn takes as many rows as fit into an epoch, and `least_rows` in any case.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from math import inf
 from headway.scheduling.api import Queue
 from headway.scheduling.flow import Flow, Lag
 from headway.scheduling.output_cost import OutputCosts
-from headway.scheduling.state_queue import PERIOD, StateQueue
+from headway.scheduling.rounds import Rounds
+from headway.scheduling.state_queue import PERIOD
 from headway.scheduling.thresholds import EVENTS, IDLE, Range, thresholds_of
 
 LEAST_ROWS = 1000
-PATIENCE = 0.05
 
 
 def weight(lag: Lag) -> float:
@@ -38,7 +39,8 @@ class Enjima(OutputCosts):
     events: Range = EVENTS
     idle: Range = IDLE
     least_rows: int = LEAST_ROWS
-    patience: float = PATIENCE
+    everywhere: bool = False
+    """Whether operators that are no sources wait for more rows, too."""
 
     name = "enjima"
 
@@ -46,16 +48,20 @@ class Enjima(OutputCosts):
         return weight(flow.lag) / flow.output_cost if flow.output_cost > 0.0 else inf
 
     def eligible(self, flow: Flow, now: float) -> bool:
+        if flow.backlog is None and not self.everywhere:
+            return True
         thresholds = thresholds_of(flow.lag, self.events, self.idle)
         thresholds.adapt(flow.lag.gradient, now)
         return thresholds.eligible(flow, now)
 
     def eligible_from(self, flow: Flow) -> float:
+        if flow.backlog is None and not self.everywhere:
+            return -inf
         return flow.last + thresholds_of(flow.lag, self.events, self.idle).idle
 
-    def rows(self, flow: Flow, left: float) -> int:
-        """Eqn. 4, read as the time that is left over the cost of a row."""
-        return max(round(left / flow.cost), self.least_rows) if left > 0.0 and flow.cost > 0.0 else self.least_rows
+    def rows(self, flow: Flow, seconds: float) -> int:
+        """Eqn. 4, read as the time over the cost of a row."""
+        return max(round(seconds / flow.cost), self.least_rows) if flow.cost > 0.0 else self.least_rows
 
     def queue(self, workers: int = 1) -> Queue:
-        return StateQueue(self, self.period, self.patience)
+        return Rounds(self, self.period)

@@ -79,6 +79,8 @@ class Flow:
     output_cost: float = 0.0
     rate: float = inf
     """Results per second of work from here on."""
+    below: Any = None
+    """What a policy knows of it and of all below it, as long as nothing new was measured."""
     last: float = -inf
     """When its last run ended."""
     nested: float = 0.0
@@ -96,6 +98,10 @@ class Flow:
 
     def took(self, rows: int) -> None:
         self.pending -= rows
+        self.took_at_once(rows)
+
+    def took_at_once(self, rows: int) -> None:
+        """Rows that never waited."""
         self.taken += rows
         self._took += rows
 
@@ -126,6 +132,7 @@ class Flow:
         measured = self._gave / self._took if self._gave else 1.0 / self._silent
         self.selectivity = measured if first else self.selectivity + SMOOTHING * (measured - self.selectivity)
         self._took, self._gave, self._seconds, self._since = 0, 0, 0.0, now
+        self.below = None
 
 
 def flow_of(operator: Any) -> Flow:

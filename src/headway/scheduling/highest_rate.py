@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from headway.scheduling.api import Queue
 from headway.scheduling.flow import Flow
-from headway.scheduling.min_latency import AnyTime
 from headway.scheduling.output_cost import OutputCosts
 from headway.scheduling.state_queue import StateQueue
 
 
-class HighestRate(AnyTime, OutputCosts):
+class HighestRate(OutputCosts):
     """See the module."""
 
     name = "hr"
@@ -18,4 +17,4 @@ class HighestRate(AnyTime, OutputCosts):
         return flow.rate
 
     def queue(self, workers: int = 1) -> Queue:
-        return StateQueue(self)
+        return StateQueue(self.priority)

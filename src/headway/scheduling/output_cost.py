@@ -7,16 +7,18 @@
    one, its text the way to the sink, and its published code counts some of them several times.)
 3. Global cost: what a row costs on all its ways, G = c + s x the sum over the operators downstream of their G; the rate
    of an operator is S / G.
-4. These travel upstream with replies, across nodes too, and are computed anew whenever an operator replies.
+4. These travel upstream with replies, across nodes too, and are computed anew when an operator replies and something
+   was measured of it since it did last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from headway.scheduling.api import Policy
 from headway.scheduling.contexts import Converter, Profile, ReplyContext
+from headway.scheduling.flow import Flow
 
 
 class Below(NamedTuple):
@@ -34,20 +36,27 @@ class OutputCosts(Policy):
 
     def prepare_reply(self, profile: Profile, converters: list[Converter], waiting: int) -> ReplyContext:
         flow = profile.flow
-        known = [converter.own for converter in converters if isinstance(converter.own, Below)]
-        own = flow.selectivity if converters else 1.0
-        selectivity = own * max((below.selectivity for below in known), default=1.0)
-        costs = {stage: cost for below in known for stage, cost in below.costs.items()}
-        share = flow.cost / selectivity
-        work = flow.cost + own * sum(below.work for below in known)
-        flow.output_selectivity = selectivity
-        flow.output_cost = share + sum(costs.values())
-        if work > 0.0:
-            flow.rate = selectivity / work
-        costs[flow.stage] = share
-        return super().prepare_reply(profile, converters, waiting)._replace(own=Below(selectivity, costs, work))
+        if flow.below is None:
+            flow.below = _below(flow, [converter.own for converter in converters])
+        return super().prepare_reply(profile, converters, waiting)._replace(own=flow.below)
 
     def process_reply(self, converter: Converter, sender: Hashable, reply: ReplyContext) -> None:
         super().process_reply(converter, sender, reply)
         if isinstance(reply.own, Below):
             converter.own = reply.own
+
+
+def _below(flow: Flow, outputs: list[Any]) -> Below:
+    """What follows from what was measured here and is known of the stages next to it."""
+    known = [below for below in outputs if isinstance(below, Below)]
+    own = flow.selectivity if outputs else 1.0
+    selectivity = own * max((below.selectivity for below in known), default=1.0)
+    costs = {stage: cost for below in known for stage, cost in below.costs.items()}
+    share = flow.cost / selectivity
+    work = flow.cost + own * sum(below.work for below in known)
+    flow.output_selectivity = selectivity
+    flow.output_cost = share + sum(costs.values())
+    if work > 0.0:
+        flow.rate = selectivity / work
+    costs[flow.stage] = share
+    return Below(selectivity, costs, work)

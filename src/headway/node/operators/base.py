@@ -133,7 +133,7 @@ class Operator:
         self.current, self.cause, self._from = message, message.context, channel
         self._began, self._waited = host.now(), 0.0
         if message.batch is not None:
-            self.profile.flow.took(message.batch.num_rows)
+            self.profile.flow.took_at_once(message.batch.num_rows)
             self._rows += message.batch.num_rows
         self._take(channel, message)
         self._messages += 1
@@ -164,7 +164,7 @@ class Operator:
         began = host.now()
         self._absorb(block)
         ended = host.now()
-        flow.took(block.num_rows)
+        flow.took_at_once(block.num_rows)
         self._rows += block.num_rows
         flow.ran(ended - began, ended)
         self.ran(ended - began)

@@ -229,7 +229,7 @@ class InlineOperator(Operator):
 
     def _read(self, rows: int, first: float, last: float, now: float) -> None:
         """Rows have been read that arrived in that time."""
-        self.profile.flow.took(rows)
+        self.profile.flow.took_at_once(rows)
         metrics = self.host.metrics
         metrics.source(self._key, self._description).rows += rows
         metrics.read(now - first, now - last, rows)
