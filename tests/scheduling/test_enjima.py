@@ -111,6 +111,15 @@ def test_what_a_run_has_left_elsewhere_goes_before_the_rest_of_the_turn() -> Non
     assert seen == ["a0", "a0", "a1", "a0", "a0", "b0"]
 
 
+def test_the_order_of_queries_stays_for_a_while() -> None:
+    queue, one, other = Enjima().queue(), operator("a", output_cost=0.1), operator("b", output_cost=0.2)
+    push(queue, one, other)
+    assert names(queue, 2) == ["a", "b"]
+    other.flow.output_cost = 0.05
+    assert names(queue, 2, now=0.9) == ["a", "b"]
+    assert names(queue, 2, now=1.1) == ["b", "a"]
+
+
 def test_a_query_that_comes_later_waits_for_the_next_round() -> None:
     queue = Enjima().queue()
     push(queue, operator("a", output_cost=0.2), operator("b", output_cost=0.3))

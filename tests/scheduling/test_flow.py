@@ -16,6 +16,13 @@ def test_rows_wait_until_they_are_taken() -> None:
     assert (flow.waiting(0.0), flow.taken) == (6, 4)
 
 
+def test_rows_that_are_taken_at_once_never_waited() -> None:
+    flow = Flow()
+    flow.came(10)
+    flow.took_at_once(4)
+    assert (flow.waiting(0.0), flow.taken) == (10, 4)
+
+
 def test_what_waits_at_a_source_is_its_backlog() -> None:
     assert Flow(backlog=lambda now: int(now * 100)).waiting(0.5) == 50
 

@@ -46,6 +46,15 @@ def test_the_rate_is_results_per_second_of_all_the_work_they_take() -> None:
     assert HighestRate().priority(filtering.flow) == filtering.flow.rate
 
 
+def test_what_is_told_is_computed_anew_when_something_was_measured() -> None:
+    policy, profile = Enjima(), Profile(flow=Flow("sink", cost=0.1, selectivity=1.0))
+    first = policy.prepare_reply(profile, [], 0)
+    assert policy.prepare_reply(profile, [], 0).own is first.own
+    profile.flow.took(1000)
+    profile.flow.ran(200.0, now=1.0)
+    assert policy.prepare_reply(profile, [], 0).own.work == pytest.approx(0.1 + 0.2 * 0.1)
+
+
 def test_costs_of_deadlines_travel_beside_them() -> None:
     policy, converter = Enjima(), Converter("query")
     policy.process_reply(converter, 0, ReplyContext(0.3, 0.2))

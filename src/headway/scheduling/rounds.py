@@ -1,7 +1,8 @@
 """Queries in rounds, and the operators of a query by priority.
 
 1. A worker visits the queries at which something could run in rounds, each once a round, the one with the highest
-   priority first. A query's rows and state stay in the processor's cache during a visit, and none waits for long.
+   priority first. A query's rows and state stay in the processor's cache during a visit, and none waits for long. The
+   order of queries stays for `STEADY`: one that is first in a round and last in the next would wait for almost two.
 2. At a query, the highest priority runs next, of equal ones the deepest, until there is nothing more to run. A source
    has one turn a visit: what it has read gets out before the next query is read.
 3. An operator runs until it has taken as many rows as its turn allows, or until it leaves something at another
@@ -21,6 +22,9 @@ from typing import Any, Protocol
 
 from headway.scheduling.contexts import PriorityContext
 from headway.scheduling.flow import Flow, flow_of
+
+STEADY = 1.0
+"""Seconds."""
 
 
 class Ranking(Protocol):
@@ -74,10 +78,12 @@ class Rounds:
         """By worker."""
         self._epoch = (-inf, -inf)
         """When it began and ends."""
+        self._ordered = -inf
+        """When the order of queries was found."""
         self._priorities: dict[Any, float] = {}
         """Of this epoch, as far as they were asked for."""
         self._of_queries: dict[Hashable, float] = {}
-        """The highest of each query, when a round of this epoch began."""
+        """The highest of each query, when a round began: by these they are in order."""
         self.decisions = 0
         """Turns that began."""
 
@@ -123,7 +129,9 @@ class Rounds:
     def _begin_epoch(self, now: float) -> None:
         self._epoch = (now, now + self._period)
         self._priorities.clear()
-        self._of_queries.clear()
+        if not self._ordered <= now < self._ordered + STEADY:
+            self._ordered = now
+            self._of_queries.clear()
 
     def _move(self, visit: _Visit, now: float) -> bool:
         """Go on to the next query at which something can run; whether there is any."""
