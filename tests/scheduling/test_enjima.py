@@ -112,7 +112,7 @@ def test_what_a_run_has_left_elsewhere_goes_before_the_rest_of_the_turn() -> Non
 
 
 def test_the_order_of_queries_stays_for_a_while() -> None:
-    queue, one, other = Enjima().queue(), operator("a", output_cost=0.1), operator("b", output_cost=0.2)
+    queue, one, other = Enjima().queue(), source("a", output_cost=0.1), source("b", output_cost=0.2)
     push(queue, one, other)
     assert names(queue, 2) == ["a", "b"]
     other.flow.output_cost = 0.05
