@@ -120,6 +120,14 @@ def test_the_order_of_queries_stays_for_a_while() -> None:
     assert names(queue, 2, now=1.1) == ["b", "a"]
 
 
+def test_no_query_keeps_the_others_waiting_for_ever() -> None:
+    queue, seen = Enjima().queue(), []
+    push(queue, operator("a", output_cost=0.1, pending=5000), operator("b", output_cost=0.2, pending=5000))
+    for step in range(15):
+        seen += names(queue, 1, now=step * 0.1)  # there is always more
+    assert seen == ["a"] * 5 + ["b"] * 5 + ["a"] * 5
+
+
 def test_a_query_that_comes_later_waits_for_the_next_round() -> None:
     queue = Enjima().queue()
     push(queue, operator("a", output_cost=0.2), operator("b", output_cost=0.3))

@@ -4,7 +4,8 @@
    priority first. A query's rows and state stay in the processor's cache during a visit, and none waits for long. The
    order of queries stays for `STEADY`: one that is first in a round and last in the next would wait for almost two.
 2. At a query, the highest priority runs next, of equal ones the deepest, until there is nothing more to run. A source
-   has one turn a visit: what it has read gets out before the next query is read.
+   has one turn a visit: what it has read gets out before the next query is read. What other nodes send may never end,
+   so no visit goes on for longer than `LONGEST`.
 3. An operator runs until it has taken as many rows as its turn allows, or until it leaves something at another
    operator: a node hands rows on at once, while they are in the processor's cache, but not past what waits. A source
    goes on with its turn when that has run.
@@ -24,7 +25,8 @@ from headway.scheduling.contexts import PriorityContext
 from headway.scheduling.flow import Flow, flow_of
 
 STEADY = 1.0
-"""Seconds."""
+LONGEST = 0.5
+"""Both in seconds."""
 
 
 class Ranking(Protocol):
@@ -48,6 +50,7 @@ class _Visit:
     """A worker is at a query."""
 
     query: Hashable = None
+    began: float = -inf
     turns: dict[Any, int] = field(default_factory=dict)
     """Its sources that have begun their turns, and how many rows these end with."""
     operator: Any = None
@@ -115,7 +118,7 @@ class Rounds:
         visit = self._visits.get(worker)
         if visit is None:
             visit = self._visits[worker] = _Visit()
-        if visit.operator not in self._held and not self._choose(visit, now) and not self._move(visit, now):
+        if visit.operator not in self._held and not self._stay(visit, now) and not self._move(visit, now):
             return None
         operator = visit.operator
         query = self._held.pop(operator)
@@ -133,13 +136,17 @@ class Rounds:
             self._ordered = now
             self._of_queries.clear()
 
+    def _stay(self, visit: _Visit, now: float) -> bool:
+        """Whether there is more to do at the query, and time for it."""
+        return 0.0 <= now - visit.began < LONGEST and self._choose(visit, now)
+
     def _move(self, visit: _Visit, now: float) -> bool:
         """Go on to the next query at which something can run; whether there is any."""
         for begins in (False, True):
             if begins:
                 self._round = sorted(self._waiting, key=self._highest)
             while self._round:
-                visit.query = self._round.pop()
+                visit.query, visit.began = self._round.pop(), now
                 visit.turns.clear()
                 if self._choose(visit, now):
                     return True
