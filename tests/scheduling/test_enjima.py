@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -126,6 +127,38 @@ def test_no_query_keeps_the_others_waiting_for_ever() -> None:
     for step in range(15):
         seen += names(queue, 1, now=step * 0.1)  # there is always more
     assert seen == ["a"] * 5 + ["b"] * 5 + ["a"] * 5
+
+
+def test_no_turn_keeps_the_others_waiting_for_ever() -> None:
+    queue, slow, seen = Enjima().queue(), operator("a", output_cost=0.1, cost=0.1, pending=5000), []
+    push(queue, slow, operator("b", output_cost=0.2, pending=5000))
+    for step in range(6):
+        chosen = queue.pop(step * 0.1)
+        assert chosen is not None
+        seen.append(chosen.name)
+        chosen.flow.took(1)
+        push(queue, chosen)
+        queue.done(chosen, step * 0.1)
+    assert seen == ["a"] * 5 + ["b"]
+
+
+def test_a_source_is_read_though_what_is_in_flight_never_ends() -> None:
+    queue, seen = Enjima().queue(), []
+    push(queue, source("a0", output_cost=0.3), operator("a1", output_cost=0.1, pending=5000))
+    for step in range(12):
+        seen += names(queue, 1, now=step * 0.1)
+    assert seen == ["a1"] * 6 + ["a0"] + ["a1"] * 4 + ["a0"]
+
+
+def test_an_idle_worker_keeps_nothing_of_queries_that_have_ended() -> None:
+    queue, last = Enjima().queue(), source("a", output_cost=0.1)
+    push(queue, last)
+    assert queue.pop(0.0) is last
+    queue.done(last, 0.0)
+    gone = weakref.ref(last)
+    del last
+    assert queue.pop(1.0) is None
+    assert gone() is None
 
 
 def test_a_query_that_comes_later_waits_for_the_next_round() -> None:

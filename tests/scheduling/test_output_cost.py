@@ -55,6 +55,15 @@ def test_what_is_told_is_computed_anew_when_something_was_measured() -> None:
     assert policy.prepare_reply(profile, [], 0).own.work == pytest.approx(0.1 + 0.2 * 0.1)
 
 
+def test_what_is_told_follows_what_is_told_downstream() -> None:
+    policy, profile, converter = Enjima(), Profile(flow=Flow("top", cost=0.1, selectivity=1.0)), Converter("query")
+    policy.prepare_reply(profile, [converter], 0)
+    assert profile.flow.output_cost == pytest.approx(0.1)
+    policy.process_reply(converter, 0, told("sink", 0.2, 1.0)[1])
+    policy.prepare_reply(profile, [converter], 0)
+    assert profile.flow.output_cost == pytest.approx(0.3)
+
+
 def test_costs_of_deadlines_travel_beside_them() -> None:
     policy, converter = Enjima(), Converter("query")
     policy.process_reply(converter, 0, ReplyContext(0.3, 0.2))

@@ -2,7 +2,7 @@
 
 1. Priority: 1 / output cost x W. What is nearest to the query's end goes first, so that rows in flight get out; W, from
    0.9 to 1.1 with the gradient of the query's latency, prefers queries that fall behind.
-2. A query is visited for all that it has to do, and each once a round: see `rounds`. (Not in the paper, which compares
+2. A query is visited for what it has to do, and each once a round: see `rounds`. (Not in the paper, which compares
    the operators of all queries: queries of one kind differ in measured cost by more than W can make up for, and on a
    node that is nearly full the dearest waited for seconds; windows that end together were all begun before any was
    finished; and whoever goes from query to query finds nothing in the processor's cache.)

@@ -80,7 +80,7 @@ class Flow:
     rate: float = inf
     """Results per second of work from here on."""
     below: Any = None
-    """What a policy knows of it and of all below it, as long as nothing new was measured."""
+    """What a policy knows of it and of all below it, and from what, as long as nothing new was measured."""
     last: float = -inf
     """When its last run ended."""
     nested: float = 0.0

@@ -8,12 +8,13 @@
 3. Global cost: what a row costs on all its ways, G = c + s x the sum over the operators downstream of their G; the rate
    of an operator is S / G.
 4. These travel upstream with replies, across nodes too, and are computed anew when an operator replies and something
-   was measured of it since it did last.
+   was measured of it, or told by those downstream, since it did last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from operator import is_not
 from typing import Any, NamedTuple
 
 from headway.scheduling.api import Policy
@@ -36,9 +37,10 @@ class OutputCosts(Policy):
 
     def prepare_reply(self, profile: Profile, converters: list[Converter], waiting: int) -> ReplyContext:
         flow = profile.flow
-        if flow.below is None:
-            flow.below = _below(flow, [converter.own for converter in converters])
-        return super().prepare_reply(profile, converters, waiting)._replace(own=flow.below)
+        outputs = [converter.own for converter in converters]
+        if flow.below is None or any(map(is_not, flow.below[0], outputs)):
+            flow.below = outputs, _below(flow, outputs)
+        return super().prepare_reply(profile, converters, waiting)._replace(own=flow.below[1])
 
     def process_reply(self, converter: Converter, sender: Hashable, reply: ReplyContext) -> None:
         super().process_reply(converter, sender, reply)

@@ -1,17 +1,18 @@
 """Queries in rounds, and the operators of a query by priority.
 
 1. A worker visits the queries at which something could run in rounds, each once a round, the one with the highest
-   priority first. A query's rows and state stay in the processor's cache during a visit, and none waits for long. The
-   order of queries stays for `STEADY`: one that is first in a round and last in the next would wait for almost two.
+   priority first. A query's rows and state stay in the processor's cache during a visit, and none waits for more than
+   those of the others. The order of queries stays for `STEADY`: one that is first in a round and last in the next would
+   wait for almost two.
 2. At a query, the highest priority runs next, of equal ones the deepest, until there is nothing more to run. A source
    has one turn a visit: what it has read gets out before the next query is read. What other nodes send may never end,
-   so no visit goes on for longer than `LONGEST`.
+   so a visit that has taken `LONGEST` ends with the run, and those who waited in vain go first in the next one.
 3. An operator runs until it has taken as many rows as its turn allows, or until it leaves something at another
    operator: a node hands rows on at once, while they are in the processor's cache, but not past what waits. A source
-   goes on with its turn when that has run.
+   that has more and room for it goes on with its turn when that has run.
 4. Operators that are not eligible are passed over. If none is, `pop` gives None and `wakes` tells when to ask again: by
    the next epoch.
-5. Priorities are computed anew when an epoch begins: the loop acts on no stale state.
+5. Priorities are computed anew when an epoch begins: within a query, the loop acts on no stale state.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ class Rounds:
         """Queries that it has not come to yet, the last first."""
         self._visits: dict[int, _Visit] = {}
         """By worker."""
+        self._passed_over: set[Any] = set()
+        """Those that waited when a visit to their query had taken too long."""
         self._epoch = (-inf, -inf)
         """When it began and ends."""
         self._ordered = -inf
@@ -118,9 +121,10 @@ class Rounds:
         visit = self._visits.get(worker)
         if visit is None:
             visit = self._visits[worker] = _Visit()
-        if visit.operator not in self._held and not self._stay(visit, now) and not self._move(visit, now):
+        if not self._stay(visit, now) and not self._move(visit, now, worker):
             return None
         operator = visit.operator
+        self._passed_over.discard(operator)
         query = self._held.pop(operator)
         operators = self._waiting[query]
         visit.taken = operators.pop(operator).taken
@@ -138,9 +142,12 @@ class Rounds:
 
     def _stay(self, visit: _Visit, now: float) -> bool:
         """Whether there is more to do at the query, and time for it."""
-        return 0.0 <= now - visit.began < LONGEST and self._choose(visit, now)
+        if not 0.0 <= now - visit.began < LONGEST:
+            self._passed_over.update(self._waiting.get(visit.query, ()))
+            return False
+        return visit.operator in self._held or self._choose(visit, now)
 
-    def _move(self, visit: _Visit, now: float) -> bool:
+    def _move(self, visit: _Visit, now: float, worker: int) -> bool:
         """Go on to the next query at which something can run; whether there is any."""
         for begins in (False, True):
             if begins:
@@ -150,6 +157,7 @@ class Rounds:
                 visit.turns.clear()
                 if self._choose(visit, now):
                     return True
+        self._visits[worker] = _Visit()  # that before may keep operators of queries that have ended
         return False
 
     def _choose(self, visit: _Visit, now: float) -> bool:
@@ -177,8 +185,8 @@ class Rounds:
             self._of_queries[query] = highest
         return highest
 
-    def _rank(self, operator: Any, flow: Flow) -> tuple[float, int]:
-        return self._priority(operator, flow), flow.place
+    def _rank(self, operator: Any, flow: Flow) -> tuple[bool, float, int]:
+        return operator in self._passed_over, self._priority(operator, flow), flow.place
 
     def _priority(self, operator: Any, flow: Flow) -> float:
         priority = self._priorities.get(operator)
