@@ -97,9 +97,9 @@ def make_deployment(
 
     `first_epoch` is the one with which this run of the query began: what is of an earlier one is of another run.
     """
-    forgotten = streams_ahead(stages, spec.watermarks) if manifest and manifest.epoch < first_epoch else ()
     kept = beginning if manifest is None else manifest.values
-    values = {stage: found for stage, found in kept.items() if stage not in forgotten}
+    anew = manifest is not None and manifest.epoch < first_epoch
+    values = _remembered(kept, stages, spec.watermarks) if anew else kept
     settings = query_settings(spec, conf)
     plans = _source_plans(stages, connectors, len(members), values)
     return Deployment(
@@ -124,6 +124,14 @@ def make_deployment(
         isolation=_one_of(settings, "headway.udf.isolation", "inline", "process"),
         code_limit=seconds(settings.get("headway.udf.timeout", "10 seconds")),
     )
+
+
+def _remembered(
+    values: dict[int, list[Any]], stages: tuple[Stage, ...], policy: WatermarkPolicy
+) -> dict[int, list[Any]]:
+    """Of the values of stages, those that a query still knows which was stopped and started."""
+    forgotten = streams_ahead(stages, policy)
+    return {stage: found for stage, found in values.items() if stage not in forgotten}
 
 
 def streams_ahead(stages: tuple[Stage, ...], policy: WatermarkPolicy) -> frozenset[int]:

@@ -3,9 +3,8 @@
 1. Priority: 1 / output cost x W. What is nearest to the query's end goes first, so that rows in flight get out; W, from
    0.9 to 1.1 with the gradient of the query's latency, prefers queries that fall behind.
 2. A query is visited for what it has to do, and each once a round: see `rounds`. (Not in the paper, which compares
-   the operators of all queries: queries of one kind differ in measured cost by more than W can make up for, and on a
-   node that is nearly full the dearest waited for seconds; windows that end together were all begun before any was
-   finished; and whoever goes from query to query finds nothing in the processor's cache.)
+   the operators of all queries: queries of one kind differ in measured cost by more than W can make up for, on a node
+   that is nearly full some waited for a second and more, and who stayed with a query for longer was faster.)
 3. Eligibility of sources: see `thresholds`. Those with few rows wait for more, but not for long. What is in flight
    waits for nothing: it has come in batches already. (In the paper it waits as well: `everywhere`.)
 4. A turn takes as many rows as fit into an epoch, and `least_rows` in any case.

@@ -121,7 +121,8 @@ class Rounds:
         visit = self._visits.get(worker)
         if visit is None:
             visit = self._visits[worker] = _Visit()
-        if not self._stay(visit, now) and not self._move(visit, now, worker):
+        if not self._stay(visit, now) and not self._move(visit, now):
+            del self._visits[worker]  # it may keep operators of queries that have ended
             return None
         operator = visit.operator
         self._passed_over.discard(operator)
@@ -147,7 +148,7 @@ class Rounds:
             return False
         return visit.operator in self._held or self._choose(visit, now)
 
-    def _move(self, visit: _Visit, now: float, worker: int) -> bool:
+    def _move(self, visit: _Visit, now: float) -> bool:
         """Go on to the next query at which something can run; whether there is any."""
         for begins in (False, True):
             if begins:
@@ -157,7 +158,6 @@ class Rounds:
                 visit.turns.clear()
                 if self._choose(visit, now):
                     return True
-        self._visits[worker] = _Visit()  # that before may keep operators of queries that have ended
         return False
 
     def _choose(self, visit: _Visit, now: float) -> bool:
